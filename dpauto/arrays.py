@@ -1,0 +1,249 @@
+"""Automata as arrays: the representation that runs, beside the graphs that are read and drawn.
+
+An `Automaton` has one start, states numbered from 0 and labelled edges sorted by tail (CSR). The
+first step is kept apart, as the start's own edges: a public start state and "any state may start"
+then look alike, and the start costs nothing in later layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpauto.words import Alphabet, IntArray, Symbol
+
+__all__ = ["START", "Automaton", "BoolArray", "ragged", "sort_edges"]
+
+BoolArray = NDArray[np.bool_]
+
+
+class _Start:
+    """The name of a start that is no state of the model: any state may come first."""
+
+    def __repr__(self) -> str:
+        return "start"
+
+    def __reduce__(self) -> str:
+        return "START"
+
+
+START = _Start()
+
+
+def ragged(starts: IntArray, stops: IntArray) -> IntArray:
+    """Return the concatenation of the ranges ``starts[k]:stops[k]``."""
+    lengths = stops - starts
+    total = int(lengths.sum())
+    if total == 0:
+        return np.empty(0, dtype=np.int64)
+    offsets = np.repeat(starts - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
+    return offsets + np.arange(total)
+
+
+def sort_edges(
+    tail: IntArray, head: IntArray, label: IntArray, n_states: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return (indptr, head, label) of the distinct edges, sorted by tail, label and head."""
+    if len(tail):
+        order = np.lexsort((head, label, tail))
+        tail, head, label = tail[order], head[order], label[order]
+        new = np.ones(len(tail), dtype=bool)
+        new[1:] = (np.diff(tail) != 0) | (np.diff(head) != 0) | (np.diff(label) != 0)
+        tail, head, label = tail[new], head[new], label[new]
+    indptr = np.zeros(n_states + 1, dtype=np.int64)
+    np.cumsum(np.bincount(tail, minlength=n_states), out=indptr[1:])
+    return indptr, head, label
+
+
+@dataclass(frozen=True, eq=False)
+class Automaton:
+    """A finite automaton over arrays; immutable.
+
+    Attributes
+    ----------
+    alphabet : Alphabet
+        The m symbols.
+    states : sequence of hashable
+        Names of the N states, in the order of their numbers.
+    start : hashable
+        The start's name: a model's state, or `START`.
+    start_head, start_label : int64 arrays, shape (k,)
+        Edges of the first step, sorted by label and head.
+    indptr : int64 array, shape (N + 1,)
+    head, label : int64 arrays, shape (E,)
+        Edges e with tail q are ``indptr[q]:indptr[q+1]``, sorted by label and head. No edge occurs
+        twice.
+    final : bool array, shape (N,)
+        Accepting states. The start itself never counts: words have at least one symbol.
+    """
+
+    alphabet: Alphabet
+    states: Sequence[Symbol]
+    start: Symbol
+    start_head: IntArray
+    start_label: IntArray
+    indptr: IntArray
+    head: IntArray
+    label: IntArray
+    final: BoolArray
+
+    def __post_init__(self) -> None:
+        for name in ("start_head", "start_label", "indptr", "head", "label", "final"):
+            getattr(self, name).setflags(write=False)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        alphabet: Alphabet,
+        states: Sequence[Symbol],
+        start: Symbol,
+        start_edges: tuple[IntArray, IntArray],
+        edges: tuple[IntArray, IntArray, IntArray],
+        final: BoolArray,
+    ) -> Automaton:
+        """Build from unsorted edges: start_edges (head, label), edges (tail, head, label)."""
+        none = np.zeros(len(start_edges[0]), dtype=np.int64)
+        _, start_head, start_label = sort_edges(none, *start_edges, 1)
+        indptr, head, label = sort_edges(*edges, len(states))
+        return cls(alphabet, states, start, start_head, start_label, indptr, head, label, final)
+
+    @property
+    def n_states(self) -> int:
+        """N, the number of states without the start."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """E, the number of edges without the start's."""
+        return len(self.head)
+
+    @cached_property
+    def tail(self) -> IntArray:
+        """Tail of every edge, shape (E,)."""
+        return np.repeat(np.arange(self.n_states), np.diff(self.indptr))
+
+    @cached_property
+    def is_deterministic(self) -> bool:
+        """Whether no state (nor the start) has two edges of the same label."""
+        same = (np.diff(self.tail) == 0) & (np.diff(self.label) == 0)
+        return not same.any() and not (np.diff(self.start_label) == 0).any()
+
+    @cached_property
+    def state_label(self) -> IntArray | None:
+        """The one label of the edges into each state (a chain's), or None if some state has two.
+
+        States without an edge into them get -1.
+        """
+        heads = np.concatenate((self.start_head, self.head))
+        labels = np.concatenate((self.start_label, self.label))
+        of_state = np.full(self.n_states, -1, dtype=np.int64)
+        of_state[heads] = labels
+        return of_state if bool((of_state[heads] == labels).all()) else None
+
+    @cached_property
+    def by_label(self) -> tuple[IntArray, IntArray]:
+        """(pointer, edges): the edges that carry label s are ``edges[pointer[s]:pointer[s+1]]``."""
+        pointer = np.zeros(len(self.alphabet) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.label, minlength=len(self.alphabet)), out=pointer[1:])
+        return pointer, np.argsort(self.label, kind="stable")
+
+    @cached_property
+    def by_head(self) -> tuple[IntArray, IntArray]:
+        """(pointer, edges): the edges into state q are ``edges[pointer[q]:pointer[q+1]]``."""
+        pointer = np.zeros(self.n_states + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.head, minlength=self.n_states), out=pointer[1:])
+        return pointer, np.argsort(self.head, kind="stable")
+
+    def out_edges(self, states: IntArray) -> IntArray:
+        """Return the numbers of all edges that leave `states`, in order."""
+        return ragged(self.indptr[states], self.indptr[states + 1])
+
+    def in_edges(self, states: IntArray) -> IntArray:
+        """Return the numbers of all edges that enter `states`."""
+        pointer, edges = self.by_head
+        return edges[ragged(pointer[states], pointer[states + 1])]
+
+    def forward_levels(self, steps: int) -> tuple[IntArray, IntArray]:
+        """Breadth-first search from the start.
+
+        Returns
+        -------
+        order : int64 array
+            States reached within `steps` steps, in order of first arrival; inside a level by their
+            first edge, so that the order depends on the language and not on state names.
+        level : int64 array, shape (N,)
+            First step (1, 2, …) at which a state is reached; 0 if it is not.
+        """
+        level = np.zeros(self.n_states, dtype=np.int64)
+        reached = []
+        frontier = _first_occurrences(self.start_head)
+        for step in range(1, steps + 1):
+            frontier = frontier[level[frontier] == 0]
+            if not frontier.size:
+                break
+            level[frontier] = step
+            reached.append(frontier)
+            frontier = _first_occurrences(self.head[self.out_edges(frontier)])
+        order = np.concatenate(reached) if reached else np.empty(0, dtype=np.int64)
+        return order, level
+
+    def backward_levels(self, states: IntArray, steps: int) -> IntArray:
+        """Return the least number of steps from every state into `states`; -1 if above `steps`."""
+        distance = np.full(self.n_states, -1, dtype=np.int64)
+        frontier = np.unique(states)
+        for step in range(steps + 1):
+            frontier = frontier[distance[frontier] < 0]
+            if not frontier.size:
+                break
+            distance[frontier] = step
+            frontier = np.unique(self.tail[self.in_edges(frontier)])
+        return distance
+
+    def restricted(self, order: IntArray) -> Automaton:
+        """Return the automaton on the states `order`, renumbered in that order."""
+        number = np.full(self.n_states, -1, dtype=np.int64)
+        number[order] = np.arange(len(order))
+        edges = self.out_edges(order)
+        edges = edges[number[self.head[edges]] >= 0]
+        starts = number[self.start_head] >= 0
+        names: Sequence[Any] = (
+            self.states if len(order) == 0 else _Selection(self.states, order)
+        )
+        return Automaton.of(
+            alphabet=self.alphabet,
+            states=names,
+            start=self.start,
+            start_edges=(number[self.start_head[starts]], self.start_label[starts]),
+            edges=(number[self.tail[edges]], number[self.head[edges]], self.label[edges]),
+            final=self.final[order],
+        )
+
+
+class _Selection(Sequence[Any]):
+    """Some members of a sequence, looked up when asked for."""
+
+    __slots__ = ("_indices", "_whole")
+
+    def __init__(self, whole: Sequence[Any], indices: IntArray) -> None:
+        if isinstance(whole, _Selection):
+            whole, indices = whole._whole, whole._indices[indices]
+        self._whole, self._indices = whole, indices
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def __getitem__(self, index: Any) -> Any:
+        chosen = self._indices[index]
+        return self._whole[int(chosen)] if np.ndim(chosen) == 0 else [self._whole[int(i)] for i in chosen]
+
+
+def _first_occurrences(values: IntArray) -> IntArray:
+    """Return the distinct values in order of first occurrence."""
+    _, first = np.unique(values, return_index=True)
+    return values[np.sort(first)]

@@ -1,0 +1,96 @@
+"""Privacy parameters as exact numbers: epsilon, adjacency and the exponent they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from numbers import Integral, Rational
+from typing import TypeAlias
+
+from dpauto.errors import InvalidArgument
+
+__all__ = ["Epsilon", "Privacy", "parse_adjacency", "parse_epsilon"]
+
+Epsilon: TypeAlias = int | float | str | Fraction | Decimal
+
+
+def parse_epsilon(value: Epsilon, *, name: str = "epsilon") -> Fraction:
+    """Return epsilon as the exact rational that was written.
+
+    Parameters
+    ----------
+    value : int, float, str, Fraction or Decimal
+        A float is read as written, so 0.1 is 1/10; a string may be "0.1", "1e-2" or "1/3".
+    name : str, optional
+        The argument's name in the error.
+
+    Returns
+    -------
+    Fraction
+        Positive.
+
+    Raises
+    ------
+    InvalidArgument
+        If `value` is not a number, not finite or not positive.
+
+    Examples
+    --------
+    >>> parse_epsilon(0.1), parse_epsilon("1/3"), parse_epsilon(2)
+    (Fraction(1, 10), Fraction(1, 3), Fraction(2, 1))
+    """
+    wanted = f"{name} must be a positive number such as 1, 0.5 or '1/3'"
+    if isinstance(value, bool):
+        raise InvalidArgument(wanted)
+    try:
+        if isinstance(value, Rational):
+            exact = Fraction(value)
+        elif isinstance(value, str) and "/" in value:
+            exact = Fraction(value.replace(" ", ""))
+        else:
+            # repr of a float is the shortest decimal that reads back as it.
+            text = value.strip() if isinstance(value, str) else repr(float(value))
+            exact = Fraction(Decimal(text))
+    except (TypeError, ValueError, InvalidOperation, OverflowError, ZeroDivisionError):
+        raise InvalidArgument(wanted) from None
+    if exact <= 0:
+        raise InvalidArgument(f"{wanted}; it is not positive")
+    return exact
+
+
+def parse_adjacency(value: int, *, name: str = "adjacency") -> int:
+    """Return the adjacency b, the number of substitutions that the guarantee hides.
+
+    Raises
+    ------
+    InvalidArgument
+        If `value` is not a whole number of at least 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise InvalidArgument(f"{name} must be a whole number of at least 1")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What is promised: words within `adjacency` substitutions are `epsilon`-indistinguishable.
+
+    Examples
+    --------
+    >>> Privacy.of(epsilon=3, adjacency=2).exponent
+    Fraction(3, 4)
+    """
+
+    epsilon: Fraction
+    adjacency: int
+
+    @classmethod
+    def of(cls, *, epsilon: Epsilon, adjacency: int) -> Privacy:
+        """Return the parsed parameters; raises InvalidArgument as the parsers do."""
+        return cls(parse_epsilon(epsilon), parse_adjacency(adjacency))
+
+    @property
+    def exponent(self) -> Fraction:
+        """a = epsilon / (2 b): one error costs a factor exp(-a)."""
+        return self.epsilon / (2 * self.adjacency)
