@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpauto.words import Alphabet, IntArray, Symbol
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["START", "Automaton", "BoolArray", "ragged", "sort_edges"]
 
@@ -159,6 +162,36 @@ class Automaton:
         pointer = np.zeros(self.n_states + 1, dtype=np.int64)
         np.cumsum(np.bincount(self.head, minlength=self.n_states), out=pointer[1:])
         return pointer, np.argsort(self.head, kind="stable")
+
+    @cached_property
+    def graph(self) -> nx.MultiDiGraph:
+        """The automaton as a frozen networkx graph, to read and draw.
+
+        Nodes are state names with the attributes "initial" and "final"; every edge has a "symbol".
+        """
+        import networkx as nx
+
+        graph = nx.MultiDiGraph()
+        graph.add_node(self.start, initial=True, final=False)
+        for state, final in zip(self.states, self.final.tolist(), strict=True):
+            graph.add_node(state, initial=state == self.start, final=final)
+        # A public start may also be a state, which then has most of the first edges as its own.
+        edges = dict.fromkeys(
+            (self.start, self.states[head], label)
+            for head, label in zip(
+                self.start_head.tolist(), self.start_label.tolist(), strict=True
+            )
+        )
+        edges |= dict.fromkeys(
+            (self.states[tail], self.states[head], label)
+            for tail, head, label in zip(
+                self.tail.tolist(), self.head.tolist(), self.label.tolist(), strict=True
+            )
+        )
+        for tail, head, label in edges:
+            graph.add_edge(tail, head, symbol=self.alphabet[label])
+        frozen: nx.MultiDiGraph = nx.freeze(graph)
+        return frozen
 
     def out_edges(self, states: IntArray) -> IntArray:
         """Return the numbers of all edges that leave `states`, in order."""

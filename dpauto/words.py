@@ -6,6 +6,7 @@ in an `Alphabet`; symbols themselves are touched only where words come in and go
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from numbers import Rational
@@ -115,6 +116,10 @@ class Alphabet(Sequence[Symbol]):
             self._symbols, self._numbers = symbols, None
         else:
             self._symbols = tuple(canonical_order(symbols))
+            if all(type(s) is int and s == k for k, s in enumerate(self._symbols)):
+                self._symbols, self._numbers = range(len(self._symbols)), None
+                self._check_size()
+                return
             self._numbers = {}
             for number, symbol in enumerate(self._symbols):
                 try:
@@ -123,8 +128,21 @@ class Alphabet(Sequence[Symbol]):
                     raise InvalidModel(f"alphabet: symbol number {number} is not hashable") from None
                 if first != number:
                     raise InvalidModel(f"alphabet: symbol {symbol!r} occurs twice")
+        self._check_size()
+
+    def _check_size(self) -> None:
         if not self._symbols:
             raise InvalidModel("alphabet must have at least one symbol")
+
+    def digest(self) -> bytes:
+        """Return a SHA-256 of the symbols in their order, types included."""
+        if self._numbers is None:
+            return hashlib.sha256(f"range {len(self)}".encode()).digest()
+        whole = hashlib.sha256()
+        for symbol in self._symbols:
+            content = f"{type(symbol).__module__}.{type(symbol).__qualname__}:{symbol!r}".encode()
+            whole.update(len(content).to_bytes(8, "big") + content)
+        return whole.digest()
 
     def __len__(self) -> int:
         return len(self._symbols)

@@ -1,0 +1,103 @@
+"""Topological dynamic programming with exact integers on the arrays of an automaton.
+
+Shared precondition: the automaton is unambiguous, so that paths are words. `rows[i]` says how many
+states, from number 0 on, matter at layer i (a compiled language numbers its states by the first step
+that reaches them).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpauto.arrays import Automaton
+from dpauto.words import IntArray
+
+__all__ = ["level_counts", "path_counts"]
+
+#: Integers of any size (Python ints in an object array), or int64 while they surely fit.
+Counts = NDArray[Any]
+
+
+def row_sums(values: Counts, indptr: IntArray) -> Counts:
+    """Return the sum of each CSR row of `values`; an empty row sums to 0."""
+    sums = np.zeros(len(indptr) - 1, dtype=values.dtype)
+    filled = np.flatnonzero(np.diff(indptr))
+    if filled.size:
+        sums[filled] = np.add.reduceat(values, indptr[filled])
+    return sums
+
+
+def path_counts(automaton: Automaton, length: int, rows: IntArray) -> list[Counts]:
+    """Count the accepting completions from every state.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    length : int
+        n, at least 1.
+    rows : int array, shape (length + 1,)
+        States that matter at each layer.
+
+    Returns
+    -------
+    list of arrays
+        Entry i, shape (rows[i],): number of accepting paths of length n - i from each state at
+        layer i, for i = 1 … n; entry 0, shape (1,): those from the start.
+    """
+    layers: list[Counts] = [automaton.final[: rows[length]].astype(np.int64)]
+    bound = 1
+    most = max(1, int(np.diff(automaton.indptr).max(initial=0)), len(automaton.start_head))
+    for i in range(length - 1, 0, -1):
+        bound *= most
+        after = layers[-1]
+        if bound >= 2**62 and after.dtype != object:
+            after = after.astype(object)
+        indptr = automaton.indptr[: rows[i] + 1]
+        layers.append(row_sums(after[automaton.head[: indptr[-1]]], indptr))
+    after = layers[-1].astype(object)
+    layers.append(np.array([sum(after[automaton.start_head].tolist())], dtype=object))
+    return layers[::-1]
+
+
+def level_counts(automaton: Automaton, word: IntArray, rows: IntArray) -> list[int]:
+    """Count the words of the language at every Hamming distance from `word`.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    word : int array, shape (n,)
+        Symbol numbers; the word need not be in the language.
+    rows : int array, shape (n + 1,)
+
+    Returns
+    -------
+    list of int
+        N_0 … N_n, exact; they sum to the number of words.
+
+    Notes
+    -----
+    One backward pass. The cell of a state is the polynomial sum of x^(matches) over its
+    completions, packed into one integer by evaluating it at x = 2^B, with B above the bits of the
+    total count. Matches are shifted rather than errors because few edges match.
+    """
+    length = len(word)
+    total = int(path_counts(automaton, length, rows)[0][0])
+    width = max(1, total.bit_length())
+    cells: Counts = automaton.final[: rows[length]].astype(np.int64).astype(object)
+    pointer, edges = automaton.by_label
+    for i in range(length - 1, 0, -1):
+        indptr = automaton.indptr[: rows[i] + 1]
+        values = cells[automaton.head[: indptr[-1]]]
+        matching = edges[pointer[word[i]] : pointer[word[i] + 1]]
+        matching = matching[: np.searchsorted(matching, indptr[-1])]
+        values[matching] = values[matching] << width
+        cells = row_sums(values, indptr)
+    values = cells[automaton.start_head]
+    values[automaton.start_label == word[0]] <<= width
+    packed = sum(values.tolist())
+    mask = (1 << width) - 1
+    by_matches = [packed >> (width * k) & mask for k in range(length + 1)]
+    return by_matches[::-1]

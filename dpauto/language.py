@@ -1,0 +1,510 @@
+"""A language of fixed length: the feasible words, compiled once and used for every release."""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpauto import counting
+from dpauto.arrays import Automaton, BoolArray
+from dpauto.errors import EmptyLanguage, InvalidArgument, InvalidWord, UnknownSymbol
+from dpauto.randomness import Random, Tape, as_source, encode
+from dpauto.words import Alphabet, IntArray, Symbol, Word, as_word
+
+__all__ = ["Language"]
+
+
+def _parse_length(length: int) -> int:
+    try:
+        n = operator.index(length)
+    except TypeError:
+        raise InvalidArgument("length must be a whole number of at least 1") from None
+    if isinstance(length, bool) or n < 1:
+        raise InvalidArgument("length must be a whole number of at least 1")
+    return n
+
+
+class Language:
+    """The set L of feasible words of one length n over an alphabet; immutable.
+
+    Build one with ``model.language(length)``, `Language.of` or `Language.all_words`. L, its alphabet
+    and its length are public: choose them without looking at the words to be released.
+
+    Attributes
+    ----------
+    length : int
+        n, at least 1.
+    alphabet : Alphabet
+        The m symbols; words may use symbols that no feasible word has.
+    is_all_words : bool
+        Whether L was built as the set of all m**n words.
+
+    Examples
+    --------
+    >>> feasible = Language.of(["abc", "abd", "bbd"])
+    >>> "abd" in feasible, feasible.count(), feasible.level_counts("abc")
+    (True, 3, [1, 1, 1, 0])
+    """
+
+    __slots__ = ("__dict__", "_automaton", "alphabet", "is_all_words", "length")
+
+    alphabet: Alphabet
+    length: int
+    is_all_words: bool
+
+    def __init__(self) -> None:
+        raise InvalidArgument(
+            "Language is built with model.language(length), Language.of(words) or"
+            " Language.all_words(alphabet, length)"
+        )
+
+    @classmethod
+    def _new(
+        cls, alphabet: Alphabet, length: int, automaton: Automaton | None
+    ) -> Language:
+        language = object.__new__(cls)
+        language.alphabet, language.length = alphabet, length
+        language.is_all_words = automaton is None
+        language._automaton = automaton
+        return language
+
+    # -- construction ---------------------------------------------------------------------------
+
+    @classmethod
+    def all_words(cls, alphabet: Iterable[Symbol], length: int) -> Language:
+        """Return the language of all words of a length: every trajectory is feasible.
+
+        Parameters
+        ----------
+        alphabet : iterable of hashable
+        length : int
+            At least 1.
+
+        Raises
+        ------
+        InvalidArgument
+            If `length` is not a whole number of at least 1.
+        InvalidModel
+            If the alphabet is empty or repeats a symbol.
+
+        Examples
+        --------
+        >>> Language.all_words("ab", 3).count()
+        8
+        """
+        return cls._new(Alphabet(alphabet), _parse_length(length), None)
+
+    @classmethod
+    def of(
+        cls, words: Iterable[Iterable[Symbol]], *, alphabet: Iterable[Symbol] | None = None
+    ) -> Language:
+        """Return the language that consists of the listed words.
+
+        Parameters
+        ----------
+        words : iterable of words
+            All of one length; repeated words count once. The list is public.
+        alphabet : iterable of hashable, optional
+            By default the symbols that occur.
+
+        Raises
+        ------
+        EmptyLanguage
+            If no word is given.
+        InvalidWord
+            If the lengths differ.
+        UnknownSymbol
+            If a word has a symbol outside `alphabet`.
+        """
+        listed = [as_word(word, name="words") for word in words]
+        if not listed:
+            raise EmptyLanguage("words must hold at least one word")
+        length = _parse_length(len(listed[0]))
+        for row, word in enumerate(listed, 1):
+            if len(word) != length:
+                raise InvalidWord(
+                    f"words must have one length: word {row} has {len(word)} symbols, word 1 has {length}"
+                )
+        sigma = Alphabet({s for word in listed for s in word} if alphabet is None else alphabet)
+        rows = np.stack([sigma.encode(w, name=f"word {k}") for k, w in enumerate(listed, 1)])
+        return cls.compile(_word_graph(sigma, np.unique(rows, axis=0)), length)
+
+    @classmethod
+    def compile(cls, automaton: Automaton, length: int) -> Language:
+        """Return the words of a length that an automaton accepts.
+
+        The automaton is restricted to states that are reached and can still finish, and numbered in
+        breadth-first order, so that the states of layer i are the first ones.
+
+        Parameters
+        ----------
+        automaton : Automaton
+            Unambiguous: no word of this length has two accepting runs. The models see to it.
+        length : int
+            At least 1.
+
+        Raises
+        ------
+        InvalidArgument
+            If `length` is not a whole number of at least 1.
+        EmptyLanguage
+            If no word of this length is accepted.
+        """
+        n = _parse_length(length)
+        order, level = automaton.forward_levels(n)
+        nearby = automaton.restricted(order)
+        to_finish = nearby.backward_levels(np.flatnonzero(nearby.final), n)
+        useful = (to_finish >= 0) & (to_finish + level[order] <= n)
+        compiled = nearby.restricted(np.flatnonzero(useful))
+        # Dropping states may change who is reached first; number again so that names do not matter.
+        order, _ = compiled.forward_levels(n)
+        language = cls._new(automaton.alphabet, n, compiled.restricted(order))
+        if not language.finishing(n - 1)[language.automaton.start_head].any():
+            raise EmptyLanguage(f"length: no word of length {n} is feasible")
+        return language
+
+    # -- representation -------------------------------------------------------------------------
+
+    @property
+    def automaton(self) -> Automaton:
+        """The unambiguous automaton whose paths of length n are the words of L."""
+        if self._automaton is None:
+            self._automaton = _one_state(self.alphabet)
+        return self._automaton
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """States that matter at layer i are the first rows[i]; shape (n + 1,)."""
+        _, level = self.automaton.forward_levels(self.length)
+        return np.searchsorted(level, np.arange(self.length + 1), side="right")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of alphabet, length and automaton, in hexadecimal: what a certificate is bound to.
+
+        It does not depend on the names of states, nor on the order in which a deterministic model
+        lists them; it does depend on the order of the alphabet.
+        """
+        digest = hashlib.sha256(encode("dpauto-language", 1, self.length, len(self.alphabet)))
+        digest.update(self.alphabet.digest())
+        if self.is_all_words:
+            digest.update(b"all words")
+        else:
+            a = self.automaton
+            for part in (a.start_head, a.start_label, a.indptr, a.head, a.label, a.final):
+                raw = np.ascontiguousarray(part, dtype="<i8").tobytes()
+                digest.update(len(raw).to_bytes(8, "big") + raw)
+        return digest.hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("_automaton", "alphabet", "is_all_words", "length")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Language):
+            return NotImplemented
+        return self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        if self.is_all_words:
+            return f"Language.all_words(<{len(self.alphabet)} symbols>, {self.length})"
+        return (
+            f"<Language of length {self.length} over {len(self.alphabet)} symbols,"
+            f" {self.automaton.n_states} states>"
+        )
+
+    # -- words ----------------------------------------------------------------------------------
+
+    def encode(self, w: Iterable[Symbol], *, name: str = "w") -> IntArray:
+        """Return a word of Σⁿ as symbol numbers, shape (n,).
+
+        Raises
+        ------
+        InvalidWord
+            If its length is not n.
+        UnknownSymbol
+            If a symbol is not in the alphabet; the position is named, not the symbol.
+        """
+        word = as_word(w, name=name)
+        if len(word) != self.length:
+            raise InvalidWord(
+                f"{name} must have the language's length {self.length}, not {len(word)}"
+            )
+        return self.alphabet.encode(word, name=name)
+
+    def decode(self, numbers: Iterable[int]) -> Word:
+        """Return symbol numbers as the word they stand for."""
+        return self.alphabet.decode(numbers)
+
+    def run(self, word: IntArray) -> IntArray | None:
+        """Return the accepting run of a word as edge numbers, or None if it is not in L.
+
+        Parameters
+        ----------
+        word : int array, shape (n,)
+
+        Returns
+        -------
+        int array, shape (n,), or None
+            Entry 0 numbers the start's edges, the others the automaton's edges.
+        """
+        a = self.automaton
+        if self._edge_keys is not None:
+            return self._run_by_keys(word)
+        if a.is_deterministic:
+            return _deterministic_run(a, word)
+        return _unambiguous_run(a, word)
+
+    @cached_property
+    def _edge_keys(self) -> IntArray | None:
+        """Edges as sorted numbers tail * N + head, if each symbol leads to one state only."""
+        a = self.automaton
+        of_state = a.state_label
+        if of_state is None or len(np.unique(of_state)) != a.n_states or a.n_states >= 2**31:
+            return None
+        keys = a.tail * a.n_states + a.head
+        return keys if bool((np.diff(keys) > 0).all()) else None
+
+    @cached_property
+    def _state_of_symbol(self) -> IntArray:
+        """The state that each symbol leads to, or -1; only where `_edge_keys` exist."""
+        states = np.full(len(self.alphabet), -1, dtype=np.int64)
+        labels = self.automaton.state_label
+        if labels is not None:
+            states[labels] = np.arange(len(labels))
+        return states
+
+    def _run_by_keys(self, word: IntArray) -> IntArray | None:
+        """The run when a word is its state sequence: every edge found at once."""
+        a, keys = self.automaton, self._edge_keys
+        states = self._state_of_symbol[word]
+        first = np.flatnonzero(a.start_head == states[0])
+        if keys is None or (states < 0).any() or not first.size or not a.final[states[-1]]:
+            return None
+        wanted = states[:-1] * a.n_states + states[1:]
+        edges = np.searchsorted(keys, wanted)
+        if len(wanted) and (not len(keys) or (keys[np.minimum(edges, len(keys) - 1)] != wanted).any()):
+            return None
+        return np.concatenate((first[:1], edges))
+
+    def __contains__(self, w: object) -> bool:
+        try:
+            word = self.encode(w)  # type: ignore[arg-type]
+        except (InvalidWord, UnknownSymbol):
+            return False
+        return self.is_all_words or self.run(word) is not None
+
+    def finishing(self, steps: int) -> BoolArray:
+        """Return the states from which exactly `steps` more symbols can end in a final state.
+
+        Returns
+        -------
+        bool array, shape (N,)
+        """
+        known = self._finishing
+        while steps >= len(known):
+            if len(known) > 1 and np.array_equal(known[-1], known[-2]):
+                return known[-1]
+            a = self.automaton
+            alive = np.zeros(a.n_states, dtype=bool)
+            alive[a.tail[known[-1][a.head]]] = True
+            known.append(alive)
+        return known[steps]
+
+    @cached_property
+    def _finishing(self) -> list[BoolArray]:
+        return [self.automaton.final]
+
+    @cached_property
+    def _path_counts(self) -> list[counting.Counts]:
+        return counting.path_counts(self.automaton, self.length, self.rows)
+
+    def count(self) -> int:
+        """Return the number of words of L, exactly."""
+        if self.is_all_words:
+            return len(self.alphabet) ** self.length
+        return int(self._path_counts[0][0])
+
+    def words(self) -> Iterator[Word]:
+        """Iterate over the words of L, in the order of the alphabet where it is deterministic."""
+        a = self.automaton
+        labels = np.zeros(self.length, dtype=np.int64)
+        # Depth first with an explicit stack: words may be longer than Python's recursion allows.
+        stack: list[Iterator[tuple[int, int]]] = []
+        stack.append(zip(a.start_head.tolist(), a.start_label.tolist(), strict=True))
+        while stack:
+            depth = len(stack)
+            alive = self.finishing(self.length - depth)
+            for head, symbol in stack[-1]:
+                if alive[head]:
+                    labels[depth - 1] = symbol
+                    break
+            else:
+                stack.pop()
+                continue
+            if depth == self.length:
+                yield self.decode(labels)
+            else:
+                lo, hi = a.indptr[head], a.indptr[head + 1]
+                stack.append(zip(a.head[lo:hi].tolist(), a.label[lo:hi].tolist(), strict=True))
+
+    def random_word(self, rng: Random = None) -> Word:
+        """Return a uniform random word of L; each of the `count` words is equally likely.
+
+        Parameters
+        ----------
+        rng : None, int, numpy Generator or bit source, optional
+        """
+        seed = as_source(rng).seeds([encode("random word", self.fingerprint)], None)[0]
+        tape = Tape(seed)
+        if self.is_all_words:
+            return self.decode([tape.below(len(self.alphabet)) for _ in range(self.length)])
+        a, numbers = self.automaton, []
+        heads, labels = a.start_head, a.start_label
+        for after in self._path_counts[1:]:
+            weights = after[heads].tolist()
+            rest = tape.below(sum(weights))
+            edge = 0
+            while rest >= weights[edge]:
+                rest -= weights[edge]
+                edge += 1
+            numbers.append(int(labels[edge]))
+            state = heads[edge]
+            heads = a.head[a.indptr[state] : a.indptr[state + 1]]
+            labels = a.label[a.indptr[state] : a.indptr[state + 1]]
+        return self.decode(numbers)
+
+    def level_counts(self, w: Iterable[Symbol]) -> list[int]:
+        """Return N_0 … N_n, the exact number of words of L at each Hamming distance from `w`.
+
+        Raises
+        ------
+        InvalidWord, UnknownSymbol
+            If `w` is not a word of Σⁿ.
+
+        Notes
+        -----
+        On all words N_l = C(n, l) (m - 1)^l. They tell how much a guarantee says: with N_1 … N_b
+        all 0, no other feasible word hides `w`.
+        """
+        word = self.encode(w)
+        if self.is_all_words:
+            wrong, counts = len(self.alphabet) - 1, [1]
+            for level in range(self.length):
+                counts.append(counts[-1] * (self.length - level) * wrong // (level + 1))
+            return counts
+        return counting.level_counts(self.automaton, word, self.rows)
+
+    def deterministic(self) -> Language:
+        """Return the same words on a deterministic automaton: itself if its own is one.
+
+        Raises
+        ------
+        StateLimitExceeded
+            If the subset construction needs too many states.
+        """
+        if self.automaton.is_deterministic:
+            return self
+        from dpauto.determinization import determinized
+
+        return Language.compile(determinized(self.automaton, steps=self.length), self.length)
+
+
+def _one_state(alphabet: Alphabet) -> Automaton:
+    """The automaton of all words: one state, one loop per symbol."""
+    symbols = np.arange(len(alphabet))
+    zeros = np.zeros(len(alphabet), dtype=np.int64)
+    return Automaton.of(
+        alphabet=alphabet,
+        states=("any",),
+        start="any",
+        start_edges=(zeros, symbols),
+        edges=(zeros, zeros, symbols),
+        final=np.ones(1, dtype=bool),
+    )
+
+
+def _word_graph(alphabet: Alphabet, rows: IntArray) -> Automaton:
+    """The smallest deterministic automaton of distinct words of one length, shape (words, n).
+
+    Words are cut from the back: two prefixes share a state when the same endings complete them.
+    """
+    count, length = rows.shape
+    edges: list[IntArray] = []
+    # state[k]: the state of word k after i symbols; at the end all words share one.
+    state = np.zeros(count, dtype=np.int64)
+    next_state = 1
+    for i in range(length - 1, -1, -1):
+        # Prefixes of length i are runs of equal rows, since the rows are sorted.
+        same = np.all(rows[1:, :i] == rows[:-1, :i], axis=1)
+        group = np.concatenate(([0], np.cumsum(~same)))
+        pairs = np.stack([group, rows[:, i], state], axis=1)
+        pairs = np.unique(pairs, axis=0)
+        starts = np.searchsorted(pairs[:, 0], np.arange(group[-1] + 2))
+        seen: dict[bytes, int] = {}
+        of_group = np.empty(group[-1] + 1, dtype=np.int64)
+        for g in range(group[-1] + 1):
+            endings = pairs[starts[g] : starts[g + 1], 1:]
+            key = endings.tobytes()
+            if key not in seen:
+                seen[key] = next_state + len(seen)
+                tails = np.full(len(endings), seen[key])
+                edges.append(np.column_stack([tails, endings[:, 1], endings[:, 0]]))
+            of_group[g] = seen[key]
+        next_state += len(seen)
+        state = of_group[group]
+    start = int(state[0])
+    flat = np.concatenate(edges)
+    first = flat[:, 0] == start
+    return Automaton.of(
+        alphabet=alphabet,
+        states=range(next_state),
+        start=start,
+        start_edges=(flat[first, 1], flat[first, 2]),
+        edges=(flat[~first, 0], flat[~first, 1], flat[~first, 2]),
+        final=np.arange(next_state) == 0,
+    )
+
+
+def _deterministic_run(a: Automaton, word: IntArray) -> IntArray | None:
+    """Follow the one edge for each symbol."""
+    edges = np.empty(len(word), dtype=np.int64)
+    lo, labels, heads = 0, a.start_label, a.start_head
+    for i, symbol in enumerate(word.tolist()):
+        edge = int(np.searchsorted(labels, symbol))
+        if edge == len(labels) or labels[edge] != symbol:
+            return None
+        edges[i] = lo + edge
+        state = int(heads[edge])
+        lo, hi = int(a.indptr[state]), int(a.indptr[state + 1])
+        labels, heads = a.label[lo:hi], a.head[lo:hi]
+    return edges if a.final[state] else None
+
+
+def _unambiguous_run(a: Automaton, word: IntArray) -> IntArray | None:
+    """Keep every state a prefix may be in with the edge that led there, then read backwards."""
+    first = np.flatnonzero(a.start_label == word[0])
+    trail: list[tuple[IntArray, IntArray]] = [(a.start_head[first], first)]
+    for symbol in word[1:].tolist():
+        edges = a.out_edges(np.unique(trail[-1][0]))
+        edges = edges[a.label[edges] == symbol]
+        trail.append((a.head[edges], edges))
+    heads, edges = trail[-1]
+    accepted = edges[a.final[heads]]
+    if not accepted.size:
+        return None
+    run = [int(accepted[0])]
+    for heads, edges in trail[-2::-1]:
+        run.append(int(edges[heads == a.tail[run[-1]]][0]))
+    return np.array(run[::-1], dtype=np.int64)
