@@ -16,10 +16,11 @@ from dpauto.errors import EmptyLanguage, InvalidArgument, InvalidWord, UnknownSy
 from dpauto.randomness import Random, Tape, as_source, encode
 from dpauto.words import Alphabet, IntArray, Symbol, Word, as_word
 
-__all__ = ["Language"]
+__all__ = ["Language", "parse_length"]
 
 
-def _parse_length(length: int) -> int:
+def parse_length(length: int) -> int:
+    """Return a word length as an int; raises InvalidArgument unless it is whole and at least 1."""
     try:
         n = operator.index(length)
     except TypeError:
@@ -97,7 +98,7 @@ class Language:
         >>> Language.all_words("ab", 3).count()
         8
         """
-        return cls._new(Alphabet(alphabet), _parse_length(length), None)
+        return cls._new(Alphabet(alphabet), parse_length(length), None)
 
     @classmethod
     def of(
@@ -124,7 +125,7 @@ class Language:
         listed = [as_word(word, name="words") for word in words]
         if not listed:
             raise EmptyLanguage("words must hold at least one word")
-        length = _parse_length(len(listed[0]))
+        length = parse_length(len(listed[0]))
         for row, word in enumerate(listed, 1):
             if len(word) != length:
                 raise InvalidWord(
@@ -155,7 +156,7 @@ class Language:
         EmptyLanguage
             If no word of this length is accepted.
         """
-        n = _parse_length(length)
+        n = parse_length(length)
         order, level = automaton.forward_levels(n)
         nearby = automaton.restricted(order)
         to_finish = nearby.backward_levels(np.flatnonzero(nearby.final), n)

@@ -79,8 +79,22 @@ def canonical_order(symbols: Iterable[Symbol]) -> list[Symbol]:
     twice would differ.
     """
     if isinstance(symbols, set | frozenset):
-        return sorted(symbols, key=lambda s: (type(s).__name__, len(repr(s)), repr(s)))
+        return sorted(symbols, key=_sort_key)
     return list(symbols)
+
+
+def _sort_key(symbol: Symbol) -> tuple[str, int, str]:
+    text = _text(symbol)
+    return type(symbol).__name__, len(text), text
+
+
+def _text(symbol: Symbol) -> str:
+    # The repr of a frozenset depends on hashing, also inside a tuple.
+    if isinstance(symbol, frozenset):
+        return "{" + ", ".join(sorted(map(_text, symbol))) + "}"
+    if type(symbol) is tuple:
+        return "(" + ", ".join(map(_text, symbol)) + ")"
+    return repr(symbol)
 
 
 class Alphabet(Sequence[Symbol]):
