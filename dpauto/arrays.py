@@ -245,12 +245,9 @@ class Automaton:
         edges = self.out_edges(order)
         edges = edges[number[self.head[edges]] >= 0]
         starts = number[self.start_head] >= 0
-        names: Sequence[Any] = (
-            self.states if len(order) == 0 else _Selection(self.states, order)
-        )
         return Automaton.of(
             alphabet=self.alphabet,
-            states=names,
+            states=_Selection(self.states, order),
             start=self.start,
             start_edges=(number[self.start_head[starts]], self.start_label[starts]),
             edges=(number[self.tail[edges]], number[self.head[edges]], self.label[edges]),

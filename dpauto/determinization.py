@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpauto.arrays import Automaton, BoolArray, ragged, sort_edges
+from dpauto.arrays import START, Automaton, BoolArray, ragged, sort_edges
 from dpauto.errors import InvalidArgument, StateLimitExceeded
 from dpauto.words import IntArray, Symbol
 
@@ -239,7 +239,7 @@ def unrolled(automaton: Automaton, steps: int) -> Automaton:
     return Automaton.of(
         alphabet=automaton.alphabet,
         states=_Positions(automaton.states, position, number),
-        start=automaton.start,
+        start=START if automaton.start is START else (0, automaton.start),
         start_edges=(
             np.searchsorted(layers[0], automaton.start_head[first]),
             automaton.start_label[first],
@@ -301,7 +301,7 @@ def _subset_automaton(automaton: Automaton, steps: int | None, state_limit: int)
     result = Automaton.of(
         alphabet=automaton.alphabet,
         states=subsets,
-        start=automaton.start,
+        start=START if automaton.start is START else (automaton.start,),
         start_edges=(table[first, 1], table[first, 2]),
         edges=(table[~first, 0], table[~first, 1], table[~first, 2]),
         final=subsets.touching(automaton.final),
