@@ -65,6 +65,7 @@ __all__ = [
     "hamming_distance",
     "mnfa",
     "neighbour_report",
+    "sioux_falls",
 ]
 
 _NAMES_BY_MODULE = {
@@ -92,6 +93,7 @@ _NAMES_BY_MODULE = {
         "StateLimitExceeded",
         "UnknownSymbol",
     ],
+    "examples": ["sioux_falls"],
     "hamming": ["MNFA", "hamming_automaton", "mnfa"],
     "language": ["Language"],
     "mechanisms": ["Exponential", "Online", "PermuteAndFlip"],
@@ -140,6 +142,7 @@ if TYPE_CHECKING:
         StateLimitExceeded,
         UnknownSymbol,
     )
+    from dpauto.examples import sioux_falls
     from dpauto.hamming import MNFA, hamming_automaton, mnfa
     from dpauto.language import Language
     from dpauto.mechanisms import Exponential, Online, PermuteAndFlip

@@ -1,0 +1,97 @@
+"""The public names of the package: each there, each documented, none hiding another."""
+
+from __future__ import annotations
+
+import ast
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpauto
+import dpauto.errors
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+HEAVY = ["automata", "flint", "graphviz", "matplotlib", "networkx", "pandas", "pyarrow", "scipy"]
+
+
+def run_python(code: str) -> str:
+    """What a fresh interpreter prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("name", dpauto.__all__)
+def test_every_public_name_is_there_and_documented(name):
+    assert getattr(dpauto, name).__doc__
+
+
+def test_all_is_sorted_and_distinct():
+    assert len(set(dpauto.__all__)) == len(dpauto.__all__)
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse(Path(dpauto.__file__).read_text(encoding="utf-8"))
+    (block,) = [
+        node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node)
+    ]
+    seen = {
+        alias.name: statement.module.removeprefix("dpauto.")
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    assert seen == dpauto._MODULE_OF
+    assert sorted(seen) == sorted(dpauto.__all__)
+
+
+def test_the_reference_lists_exactly_the_public_names():
+    page = (CHECKOUT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"\.\. autosummary::\n(.*?)```", page, flags=re.DOTALL)
+    listed = [name for block in blocks for name in re.findall(r"^   (\w+)$", block, re.MULTILINE)]
+    assert sorted(listed) == sorted(dpauto.__all__)
+
+
+def test_every_error_is_public():
+    assert set(dpauto.errors.__all__) <= set(dpauto.__all__)
+
+
+def test_no_submodule_is_named_like_a_public_name():
+    modules = {module.name for module in pkgutil.iter_modules(dpauto.__path__)}
+    assert not modules & set(dpauto.__all__)
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="no attribute 'permute'"):
+        dpauto.permute  # noqa: B018 -- the access is the test
+
+
+def test_dir_lists_names_that_were_not_used_yet():
+    assert run_python("import dpauto; print(set(dpauto.__all__) <= set(dir(dpauto)))") == "True"
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    code = f"import dpauto, sys; print([m for m in {HEAVY!r} + ['numpy'] if m in sys.modules])"
+    assert run_python(code) == "[]"
+
+
+def test_using_models_and_mechanisms_imports_no_optional_library():
+    names = [
+        "NFA",
+        "MarkovChain",
+        "MDP",
+        "Language",
+        "PermuteAndFlip",
+        "Exponential",
+        "Online",
+        "SystemBits",
+    ]
+    optional = ["flint", "graphviz", "matplotlib", "pandas", "pyarrow", "automata"]
+    code = (
+        f"import dpauto, sys; [getattr(dpauto, n) for n in {names!r}];"
+        f"print([m for m in {optional!r} if m in sys.modules])"
+    )
+    assert run_python(code) == "[]"
