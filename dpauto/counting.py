@@ -1,24 +1,30 @@
 """Topological dynamic programming with exact integers on the arrays of an automaton.
 
 Shared precondition: the automaton is unambiguous, so that paths are words. `rows[i]` says how many
-states, from number 0 on, matter at layer i (a compiled language numbers its states by the first step
-that reaches them).
+states, from number 0 on, matter at layer i (a compiled language numbers its states by the first
+step that reaches them).
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpauto.arrays import Automaton
+from dpauto.errors import StateLimitExceeded
 from dpauto.words import IntArray
 
-__all__ = ["level_counts", "path_counts"]
+__all__ = ["joint_level_counts", "level_counts", "path_counts"]
 
 #: Integers of any size (Python ints in an object array), or int64 while they surely fit.
 Counts = NDArray[Any]
+
+#: Most additions of a joint count by distance and cost: about half a minute.
+JOINT_LIMIT = 50_000_000
 
 
 def row_sums(values: Counts, indptr: IntArray) -> Counts:
@@ -101,3 +107,54 @@ def level_counts(automaton: Automaton, word: IntArray, rows: IntArray) -> list[i
     mask = (1 << width) - 1
     by_matches = [packed >> (width * k) & mask for k in range(length + 1)]
     return by_matches[::-1]
+
+
+def joint_level_counts(
+    automaton: Automaton, word: IntArray, rows: IntArray, costs: IntArray
+) -> dict[tuple[int, int], int]:
+    """Count the words of the language at every Hamming distance and cost from `word`.
+
+    Parameters
+    ----------
+    automaton : Automaton
+    word : int array, shape (n,)
+    rows : int array, shape (n + 1,)
+    costs : int64 array, shape (symbols, symbols)
+        What writing a symbol costs: [true, written].
+
+    Returns
+    -------
+    dict {(distance, cost): int}
+        Exact, without the empty cells.
+
+    Raises
+    ------
+    StateLimitExceeded
+        If too many different totals are possible.
+    """
+    length = len(word)
+    cells = [Counter({(0, 0): 1}) if end else Counter() for end in automaton.final[: rows[length]]]
+    work = 0
+    for i in range(length - 1, -1, -1):
+        if i:
+            indptr = automaton.indptr[: rows[i] + 1]
+            head, label = automaton.head, automaton.label
+        else:
+            head, label = automaton.start_head, automaton.start_label
+            indptr = np.array([0, len(head)])
+        before = []
+        for lo, hi in pairwise(indptr.tolist()):
+            cell: Counter[tuple[int, int]] = Counter()
+            for q, symbol in zip(head[lo:hi].tolist(), label[lo:hi].tolist(), strict=True):
+                wrong, cost = int(symbol != word[i]), int(costs[word[i], symbol])
+                for (d, c), count in cells[q].items():
+                    cell[d + wrong, c + cost] += count
+                work += len(cells[q])
+            if work > JOINT_LIMIT:
+                raise StateLimitExceeded(
+                    "costs take too many different totals to count words by distance and cost;"
+                    " mean and variance can be had without"
+                )
+            before.append(cell)
+        cells = before
+    return dict(cells[0])
