@@ -291,6 +291,20 @@ class Tape:
             u = self._read(index, bits)
         return u * bound >> bits
 
+    def below_many(self, count: int, bound: int) -> NDArray[np.int64]:
+        """Return `count` draws of `below`, shape (count,); `bound` is at most 2**32."""
+        first = self._next
+        u = self.uniforms(count)
+        low = (u & np.uint64(0xFFFFFFFF)) * np.uint64(bound)
+        high = (u >> np.uint64(32)) * np.uint64(bound) + (low >> np.uint64(32))
+        drawn = (high >> np.uint64(32)).astype(np.int64)
+        # floor((u + 1) bound / 2^64) may be larger only if the product's last 64 bits are near full.
+        for k in np.flatnonzero(u * np.uint64(bound) > np.uint64(2**64 - bound)).tolist():
+            self._next = first + k
+            drawn[k] = self.below(bound)
+        self._next = first + count
+        return drawn
+
     def _provide(self, count: int) -> None:
         """Have at least `count` words; word k depends on k alone, not on how many are asked for."""
         while count > len(self._words):

@@ -1,0 +1,180 @@
+"""What all mechanisms share: parameters, where bits come from, and running a release to its end."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+from itertools import count
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpauto.errors import InvalidArgument, InvalidWord
+from dpauto.language import Language
+from dpauto.passes import Undecided
+from dpauto.privacy import Epsilon, Privacy
+from dpauto.randomness import WORD_BITS, Random, Tape, as_source, encode
+from dpauto.words import IntArray, Symbol, Word
+
+if TYPE_CHECKING:
+    from dpauto.laws import ErrorLaw
+
+__all__ = ["Mechanism"]
+
+#: Bits of working precision beyond those read of each uniform.
+GUARD_BITS = 32
+
+
+class Mechanism(ABC):
+    """A mechanism: a language, what it promises, and a law over the words of the language.
+
+    Attributes
+    ----------
+    name : str
+        As written at the command line and in tables.
+    language : Language
+    privacy : Privacy
+        epsilon as an exact rational, and adjacency.
+    """
+
+    name: ClassVar[str]
+    language: Language
+    privacy: Privacy
+
+    def __init__(self, language: Language, *, epsilon: Epsilon, adjacency: int) -> None:
+        if not isinstance(language, Language):
+            raise InvalidArgument(
+                "language must be a Language, for example model.language(length)"
+            )
+        self.language = language
+        self.privacy = Privacy.of(epsilon=epsilon, adjacency=adjacency)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.language!r}, epsilon='{self.privacy.epsilon}',"
+            f" adjacency={self.privacy.adjacency})"
+        )
+
+    # -- releasing ------------------------------------------------------------------------------
+
+    def release(
+        self, w: Iterable[Symbol], rng: Random = None, *, record: Hashable = None
+    ) -> Word:
+        """Return a random feasible word near `w`.
+
+        Parameters
+        ----------
+        w : iterable of hashable
+            The sensitive word, of the language's length; it need not be feasible.
+        rng : None, int, numpy Generator or bit source, optional
+            None is the system's generator. A seed makes the release reproducible and not private.
+        record : hashable, optional
+            The word's id, required by (and only used with) `KeyedBits`.
+
+        Returns
+        -------
+        tuple
+            A word of the language. Its length is that of `w` and so published.
+
+        Raises
+        ------
+        InvalidWord
+            If `w` has another length.
+        UnknownSymbol
+            If a symbol of `w` is not in the alphabet; its position is named, not the symbol.
+
+        Notes
+        -----
+        Every release of the same word, or of another word of the same person, costs epsilon again.
+        """
+        records = None if record is None else [record]
+        return self.release_many([w], rng, records=records)[0]
+
+    def release_many(
+        self,
+        ws: Iterable[Iterable[Symbol]],
+        rng: Random = None,
+        *,
+        records: Sequence[Hashable] | None = None,
+    ) -> list[Word]:
+        """Release several words, each on its own random bits; see `release`.
+
+        Parameters
+        ----------
+        ws : iterable of words
+        rng : None, int, numpy Generator or bit source, optional
+        records : sequence of hashable, optional
+            One distinct id per word, required by `KeyedBits`.
+
+        Raises
+        ------
+        DuplicateRecord
+            If two words have one id.
+        """
+        words = [
+            self.language.encode(w, name=f"ws: word {row}" if row > 1 else "w")
+            for row, w in enumerate(ws, 1)
+        ]
+        seeds = as_source(rng).seeds([self._context(word) for word in words], records)
+        return [
+            self.language.decode(self._release(word, seed))
+            for word, seed in zip(words, seeds, strict=True)
+        ]
+
+    def _release(self, word: IntArray, seed: bytes | None) -> IntArray:
+        """Run one release until every decision is certain, each time on more of the same bits."""
+        from flint import ctx
+
+        tape = Tape(seed)
+        for attempt in count():
+            tape.rewind(WORD_BITS << attempt)
+            with ctx.workprec(tape.bits + GUARD_BITS):
+                try:
+                    return self._attempt(word, tape, attempt)
+                except Undecided:
+                    continue
+        raise InvalidWord("unreachable")
+
+    @abstractmethod
+    def _attempt(self, word: IntArray, tape: Tape, attempt: int) -> IntArray:
+        """Release on the tape's bits, in float64 first and in balls later, or raise `Undecided`."""
+
+    def _context(self, word: IntArray) -> bytes:
+        """An injective encoding of everything the law of the release depends on."""
+        return hashlib.sha256(
+            encode(
+                self.name,
+                self.privacy.epsilon.numerator,
+                self.privacy.epsilon.denominator,
+                self.privacy.adjacency,
+                self._extra_context(),
+                self.language.fingerprint,
+                np.ascontiguousarray(word, dtype="<i8").tobytes(),
+            )
+        ).digest()
+
+    def _extra_context(self) -> bytes:
+        return b""
+
+    # -- planning -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def error_law(self, w: Iterable[Symbol]) -> ErrorLaw:
+        """Return the exact law of the Hamming distance between `w` and its release."""
+
+    @abstractmethod
+    def privacy_loss(self, distance: int) -> Fraction:
+        """Return the guaranteed bound on the privacy loss between words so many substitutions apart.
+
+        Parameters
+        ----------
+        distance : int
+            At least 0.
+        """
+
+    def _parse_distance(self, distance: Any) -> int:
+        if isinstance(distance, bool) or not isinstance(distance, int | np.integer) or distance < 0:
+            raise InvalidArgument("distance must be a whole number of at least 0")
+        return int(distance)

@@ -1,0 +1,188 @@
+"""What the two offline mechanisms share: weights exp(-a c) on feasible words, and proposals."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dpauto.errors import InvalidArgument, InvalidWord
+from dpauto.language import Language
+from dpauto.mechanisms.base import Mechanism
+from dpauto.mechanisms.race import Proposals
+from dpauto.passes import BallLayers, FloatLayers, Nearest, NearestWords, Weights, WordItself
+from dpauto.passes.all_words import AllWords, AllWordsTable
+from dpauto.privacy import Epsilon
+from dpauto.randomness import Tape, encode
+from dpauto.words import Costs, IntArray, Symbol
+
+if TYPE_CHECKING:
+    from dpauto.calibration import Certificate
+    from dpauto.laws import ErrorLaw
+
+__all__ = ["Offline"]
+
+
+class Offline(Mechanism):
+    """A mechanism that weighs every feasible word v by exp(-a c(w, v)).
+
+    Parameters
+    ----------
+    language : Language
+    epsilon : int, float, Fraction or str
+        Positive; a float is read as written.
+    adjacency : int, optional
+        b, at least 1: words within b substitutions are protected from one another.
+    costs : Costs, mapping, callable or integer matrix, optional
+        What it costs to write one symbol for another (public); by default 1, the Hamming distance.
+    certificate : Certificate, optional
+        A proof that this language allows a larger exponent; see `certify`.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter is out of range, or `costs` comes with `certificate`.
+    InvalidCertificate
+        If the certificate is for another language, epsilon, adjacency or mechanism.
+    """
+
+    costs: Costs | None
+    certificate: Certificate | None
+
+    def __init__(
+        self,
+        language: Language,
+        *,
+        epsilon: Epsilon,
+        adjacency: int = 1,
+        costs: Any = None,
+        certificate: Certificate | None = None,
+    ) -> None:
+        super().__init__(language, epsilon=epsilon, adjacency=adjacency)
+        if costs is None or isinstance(costs, Costs):
+            self.costs = costs
+        else:
+            self.costs = Costs(costs, language.alphabet)
+        if self.costs is not None and self.costs.alphabet != language.alphabet:
+            raise InvalidArgument("costs must be over the language's alphabet")
+        if certificate is not None:
+            if costs is not None:
+                raise InvalidArgument(
+                    "certificate holds for the Hamming distance only: leave costs out"
+                )
+            certificate.verify_for(language, self.privacy, self.name)
+        self.certificate = certificate
+
+    @property
+    def exponent(self) -> Fraction:
+        """a: a word of cost c weighs exp(-a c); epsilon/(2b) per error, or the certificate's."""
+        if self.certificate is not None:
+            return self.certificate.exponent
+        if self.costs is not None:
+            return self.privacy.exponent / self.costs.spread
+        return self.privacy.exponent
+
+    def privacy_loss(self, distance: int) -> Fraction:
+        """Return the guaranteed bound on the privacy loss between words so many substitutions apart.
+
+        Parameters
+        ----------
+        distance : int
+            At least 0.
+
+        Returns
+        -------
+        Fraction
+            epsilon * distance / b, since the utility is linear in the substitutions. With a
+            certificate: its loss up to b substitutions (for feasible words), and twice the exponent
+            per substitution beyond.
+
+        Raises
+        ------
+        InvalidArgument
+            If `distance` is negative or not whole.
+        """
+        distance = min(self._parse_distance(distance), self.language.length)
+        if self.certificate is not None:
+            general = 2 * self.exponent * distance
+            within = 0 < distance <= self.privacy.adjacency
+            return min(general, Fraction(self.certificate.loss)) if within else general
+        return self.privacy.epsilon * distance / self.privacy.adjacency
+
+    def error_law(self, w: Iterable[Symbol]) -> ErrorLaw:
+        """Return the exact law of the Hamming distance between `w` and its release.
+
+        It depends on `w`: plan with public words, and do not publish the law of a sensitive one.
+
+        Parameters
+        ----------
+        w : iterable of hashable
+            A word of the language's length; it need not be feasible.
+
+        Returns
+        -------
+        ErrorLaw
+            Under `costs`, mean and variance are those of the cost.
+
+        Raises
+        ------
+        InvalidWord, UnknownSymbol
+            If `w` is not a word over the alphabet.
+        StateLimitExceeded
+            If costs take too many different totals.
+        """
+        from dpauto.laws import error_law
+
+        word = self.language.encode(w)
+        return error_law(self.language, word, self.exponent, self.name, costs=self.costs)
+
+    # -- proposals --------------------------------------------------------------------------------
+
+    @cached_property
+    def _weights(self) -> Weights:
+        return Weights(self.language.automaton, self.language.rows, self.exponent, self.costs)
+
+    @cached_property
+    def _table(self) -> AllWordsTable:
+        return AllWordsTable(len(self.language.alphabet), self.language.length, self.exponent)
+
+    def _nearest(self, word: IntArray) -> Nearest:
+        run = self.language.run(word)
+        if self.certificate is not None and run is None:
+            raise InvalidWord(
+                "w must be feasible when a certificate is used: its proof covers feasible words only"
+            )
+        if run is not None and self._weights.distinguishes:
+            return WordItself(self._weights, word, run)
+        return NearestWords(self._weights, word)
+
+    def _proposals(self, word: IntArray, attempt: int) -> Proposals:
+        if self.language.is_all_words and self.costs is None:
+            return AllWords(self._table, word)
+        layers = FloatLayers if attempt == 0 else BallLayers
+        return layers(self._weights, word, self._nearest(word))
+
+    def _attempt(self, word: IntArray, tape: Tape, attempt: int) -> IntArray:
+        proposals = self._proposals(word, attempt)
+        try:
+            return self._draw(proposals, tape)
+        finally:
+            proposals.close()
+
+    @abstractmethod
+    def _draw(self, proposals: Proposals, tape: Tape) -> IntArray:
+        """Turn proposals into a release."""
+
+    def _extra_context(self) -> bytes:
+        parts: list[bytes | int] = []
+        if self.costs is not None:
+            parts += [self.costs.denominator, hashlib.sha256(self.costs.matrix.tobytes()).digest()]
+        if self.certificate is not None:
+            parts += [self.exponent.numerator, self.exponent.denominator]
+        return encode(*parts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("_weights", "_table")}

@@ -1,0 +1,222 @@
+"""The words nearest to w, and the edges by which every other word leaves them.
+
+Let D_i(y) be the least cost to finish from state y after i symbols. The reduced cost of an edge,
+c(e) + D(head) - D(tail), is not negative, and the words at the least distance d* are the paths of
+zero reduced cost. Every other word has a *first* edge of positive reduced cost, so the words outside
+are counted, weighed and drawn by that edge: no subtraction, hence no cancellation.
+
+When w is feasible and every wrong symbol costs something, w alone is nearest, and its run gives
+everything (`WordItself`). Otherwise a min-plus pass finds D (`NearestWords`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dpauto.arrays import ragged
+from dpauto.passes.weights import Weights
+from dpauto.randomness import Tape
+from dpauto.words import IntArray
+
+__all__ = ["Leaving", "Nearest", "NearestWords", "WordItself"]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaving:
+    """Edges of positive reduced cost that start at a prefix of a nearest word.
+
+    Attributes
+    ----------
+    pointer : int array, shape (n + 1,)
+        Edges of step i (from layer i to i + 1) are ``pointer[i]:pointer[i+1]``.
+    edge, head, label : int arrays, shape (K,)
+        Edge numbers (of the start's edges at step 0), heads and labels.
+    cost : int array, shape (K,)
+        What prefix and edge cost: d* - D(tail) + c(e), in units. Less `offset`, which is d*, it is
+        what the weight relative to a nearest word counts; so it may be below the offset.
+    prefixes : sequence of int or None
+        How many prefixes of zero reduced cost end in each edge's tail; None where it is always 1.
+    """
+
+    pointer: IntArray
+    edge: IntArray
+    head: IntArray
+    label: IntArray
+    cost: IntArray
+    prefixes: Sequence[int] | None
+
+
+class Nearest(Protocol):
+    """The nearest words T of a word: their number, their draws, and the way out of them."""
+
+    count: int
+    distance: int
+    offset: int
+    leaving: Leaving
+
+    def word(self, tape: Tape) -> IntArray:
+        """Return a uniform random word of T."""
+        ...
+
+    def prefix(self, k: int, tape: Tape) -> IntArray:
+        """Return a uniform random prefix of zero reduced cost that ends where edge k leaves."""
+        ...
+
+
+class WordItself:
+    """T = {w}: a feasible word is nearest to itself.
+
+    Parameters
+    ----------
+    weights : Weights
+    word, run : int arrays, shape (n,)
+        Symbols and edge numbers of its accepting run.
+    """
+
+    count = 1
+    distance = 0
+    offset = 0
+
+    def __init__(self, weights: Weights, word: IntArray, run: IntArray) -> None:
+        a = weights.automaton
+        self._word = word
+        tails = np.concatenate(([a.start_head[run[0]]], a.head[run[1:-1]])) if len(run) > 1 else run[:0]
+        edges = ragged(a.indptr[tails], a.indptr[tails + 1])
+        steps = np.repeat(np.arange(1, len(run)), a.indptr[tails + 1] - a.indptr[tails])
+        off = edges != run[steps]
+        edges, steps = edges[off], steps[off]
+        first = np.delete(np.arange(len(a.start_head)), run[0])
+        labels = np.concatenate((a.start_label[first], a.label[edges]))
+        steps = np.concatenate((np.zeros(len(first), dtype=np.int64), steps))
+        if weights.costs is None:
+            cost = (labels != word[steps]).astype(np.int64)
+        else:
+            cost = weights.costs.matrix[word[steps], labels]
+        self.leaving = Leaving(
+            pointer=np.searchsorted(steps, np.arange(len(run) + 1)),
+            edge=np.concatenate((first, edges)),
+            head=np.concatenate((a.start_head[first], a.head[edges])),
+            label=labels,
+            cost=cost,
+            prefixes=None,
+        )
+
+    def word(self, tape: Tape) -> IntArray:
+        """Return w; no random bit is read."""
+        return self._word
+
+    def prefix(self, k: int, tape: Tape) -> IntArray:
+        """Return the prefix of w that edge k leaves; no random bit is read."""
+        step = int(np.searchsorted(self.leaving.pointer, k, side="right")) - 1
+        return self._word[:step]
+
+
+class NearestWords:
+    """T found by a min-plus pass, for any word and any costs.
+
+    Parameters
+    ----------
+    weights : Weights
+    word : int array, shape (n,)
+    """
+
+    def __init__(self, weights: Weights, word: IntArray) -> None:
+        self._weights, self._word = weights, word
+        a, n = weights.automaton, len(word)
+        least = _least_costs(weights, word)
+        first = weights.edge_costs(int(word[0]), a.start_label) + least[1][a.start_head]
+        self.distance = int(first.min())
+        #: Added to every leaving cost; a word's weight relative to T is exp(-a (cost - offset)).
+        self.offset = self.distance
+        states = np.zeros(1, dtype=np.int64)
+        counts = np.ones(1, dtype=object)
+        # Zero edges of each step as (edge, tail, head), and prefix counts of each layer.
+        self._zero: list[tuple[IntArray, IntArray, IntArray]] = []
+        self._counts: list[dict[int, int]] = [{-1: 1}]
+        parts: list[tuple[IntArray, IntArray, IntArray, IntArray]] = []
+        prefixes: list[int] = []
+        sizes = [0]
+        for i in range(n):
+            if i == 0:
+                edges = np.arange(len(a.start_head))
+                tails, heads, labels = np.full(len(edges), -1), a.start_head, a.start_label
+                position = np.zeros(len(edges), dtype=np.int64)
+                to_go = np.full(1, self.distance)
+            else:
+                edges = a.out_edges(states)
+                tails, heads, labels = a.tail[edges], a.head[edges], a.label[edges]
+                position = np.searchsorted(states, tails)
+                to_go = least[i][states]
+            cost = weights.edge_costs(int(word[i]), labels)
+            after = least[i + 1][heads]
+            zero = cost + after == to_go[position]
+            out = ~zero & (after < _FAR)
+            self._zero.append((edges[zero], tails[zero], heads[zero]))
+            parts.append((edges[out], heads[out], labels[out], self.distance + cost[out] - to_go[position[out]]))
+            prefixes += counts[position[out]].tolist()
+            sizes.append(sizes[-1] + int(out.sum()))
+            states = np.unique(heads[zero])
+            ahead = np.zeros(len(states), dtype=object)
+            np.add.at(ahead, np.searchsorted(states, heads[zero]), counts[position[zero]])
+            counts = ahead
+            self._counts.append(dict(zip(states.tolist(), counts.tolist(), strict=True)))
+        self.count = sum(self._counts[n].values())
+        edge, head, label, cost = (np.concatenate(column) for column in zip(*parts, strict=True))
+        self.leaving = Leaving(np.array(sizes), edge, head, label, cost, prefixes)
+
+    def word(self, tape: Tape) -> IntArray:
+        """Return a uniform random word of T."""
+        ends = self._counts[-1]
+        return self._backwards(len(self._word), _pick(list(ends), list(ends.values()), tape), tape)
+
+    def prefix(self, k: int, tape: Tape) -> IntArray:
+        """Return a uniform random prefix of zero reduced cost that ends where edge k leaves."""
+        step = int(np.searchsorted(self.leaving.pointer, k, side="right")) - 1
+        tail = int(self._weights.automaton.tail[self.leaving.edge[k]]) if step else -1
+        return self._backwards(step, tail, tape)
+
+    def _backwards(self, steps: int, state: int, tape: Tape) -> IntArray:
+        a = self._weights.automaton
+        symbols = np.empty(steps, dtype=np.int64)
+        for i in range(steps - 1, -1, -1):
+            edges, tails, heads = self._zero[i]
+            into = np.flatnonzero(heads == state)
+            weights = [self._counts[i][tail] for tail in tails[into].tolist()]
+            chosen = _pick(into.tolist(), weights, tape)
+            symbols[i] = a.label[edges[chosen]] if i else a.start_label[edges[chosen]]
+            state = int(tails[chosen])
+        return symbols
+
+
+#: Stands for "cannot finish" in the min-plus pass; adding costs to it cannot overflow.
+_FAR = 2**61
+
+
+def _least_costs(weights: Weights, word: IntArray) -> list[IntArray]:
+    """Return D_1 … D_n (entry 0 unused): least cost to finish, `_FAR` or more if impossible."""
+    a, n = weights.automaton, len(word)
+    least = [np.where(a.final[: weights.rows[n]], 0, _FAR)]
+    for i in range(n - 1, 0, -1):
+        indptr = a.indptr[: weights.rows[i] + 1]
+        cost = weights.edge_costs(int(word[i]), a.label[: indptr[-1]])
+        through = cost + least[-1][a.head[: indptr[-1]]]
+        best = np.full(len(indptr) - 1, _FAR)
+        filled = np.flatnonzero(np.diff(indptr))
+        if filled.size:
+            best[filled] = np.minimum.reduceat(through, indptr[filled])
+        least.append(np.minimum(best, _FAR))
+    return [least[-1], *least[::-1]]
+
+
+def _pick(items: Sequence[int], weights: Sequence[int], tape: Tape) -> int:
+    """Return one of `items`, drawn in proportion to positive integer weights."""
+    rest = tape.below(sum(weights))
+    for item, weight in zip(items, weights, strict=True):
+        if rest < weight:
+            return item
+        rest -= weight
+    raise ValueError("weights must be positive")

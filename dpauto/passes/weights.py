@@ -1,0 +1,189 @@
+"""What a backward pass needs to know of a language and an exponent; public, made once."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpauto.arrays import Automaton
+from dpauto.words import Costs, IntArray
+
+if TYPE_CHECKING:
+    from flint import arb
+
+__all__ = ["FloatArray", "Weights", "ball", "midpoint"]
+
+FloatArray = NDArray[np.float64]
+
+
+def ball(value: Fraction | int) -> arb:
+    """Return a rational number as an arb ball at the current precision."""
+    from flint import arb, fmpq
+
+    return arb(fmpq(Fraction(value).numerator, Fraction(value).denominator))
+
+
+def midpoint(value: arb) -> float:
+    """Return the float64 nearest to the middle of a ball, within one unit in the last place."""
+    return float(value.mid())
+
+
+class Weights:
+    """The weight exp(-a c) of every cost c, for one automaton, word length and exponent a.
+
+    A word v gets the weight exp(-a c(w, v)), the product of its edges' weights. Costs are integers
+    in units of 1/denominator; under the Hamming distance an edge costs 0 if it carries the true
+    symbol and 1 otherwise.
+
+    Parameters
+    ----------
+    automaton : Automaton
+        Compiled: unambiguous, numbered by first arrival.
+    rows : int array, shape (n + 1,)
+        States that matter at each layer.
+    exponent : Fraction
+        a > 0.
+    costs : Costs, optional
+        None is the Hamming distance.
+    """
+
+    def __init__(
+        self, automaton: Automaton, rows: IntArray, exponent: Fraction, costs: Costs | None
+    ) -> None:
+        self.automaton = automaton
+        self.rows = rows
+        self.exponent = exponent
+        self.costs = costs
+
+    @property
+    def unit_exponent(self) -> Fraction:
+        """The exponent of one unit of cost."""
+        return self.exponent / (1 if self.costs is None else self.costs.denominator)
+
+    @property
+    def smallest_cost(self) -> int:
+        """The least positive cost of one symbol, in units."""
+        if self.costs is None:
+            return 1
+        return int(self.costs.matrix[self.costs.matrix > 0].min())
+
+    @property
+    def distinguishes(self) -> bool:
+        """Whether writing a wrong symbol always costs something."""
+        return self.costs is None or int((self.costs.matrix == 0).sum()) == len(self.costs.matrix)
+
+    def row(self, symbol: int) -> IntArray:
+        """Return the cost in units of writing each symbol where `symbol` is true, shape (m,)."""
+        if self.costs is not None:
+            return self.costs.matrix[symbol]
+        row = np.ones(len(self.automaton.alphabet), dtype=np.int64)
+        row[symbol] = 0
+        return row
+
+    def edge_costs(self, symbol: int, labels: IntArray) -> IntArray:
+        """Return the costs in units of edges with these labels where `symbol` is true."""
+        if self.costs is not None:
+            return self.costs.matrix[symbol][labels]
+        return (labels != symbol).astype(np.int64)
+
+    def total(self, true: IntArray, written: IntArray) -> int:
+        """Return the cost of one word for another, in units."""
+        if self.costs is not None:
+            return self.costs.total(true, written)
+        return int(np.count_nonzero(true != written))
+
+    def ball(self, cost: int) -> arb:
+        """Return exp(-a cost) as a ball at the current precision."""
+        return ball(-self.unit_exponent * cost).exp()
+
+    # -- float64 ----------------------------------------------------------------------------------
+
+    @cached_property
+    def z(self) -> float:
+        """exp(-a) under the Hamming distance, within one unit in the last place."""
+        return self.float_of(1)
+
+    def float_of(self, cost: int) -> float:
+        """Return exp(-a cost) as a float64 within one unit in the last place; 0 below 2**-1000."""
+        if self.unit_exponent * cost > 693:
+            return 0.0
+        return midpoint(self.ball(cost))
+
+    @cached_property
+    def float_table(self) -> FloatArray:
+        """exp(-a c) of every pair of symbols, [true, written]; only with symbol costs."""
+        if self.costs is None:
+            raise ValueError("the Hamming distance has no table")
+        values, where = np.unique(self.costs.matrix, return_inverse=True)
+        floats = np.array([self.float_of(cost) for cost in values.tolist()])
+        return floats[where].reshape(self.costs.matrix.shape)
+
+    def floats(self, costs: IntArray) -> FloatArray:
+        """Return `float_of` of every entry."""
+        values, where = np.unique(costs, return_inverse=True)
+        return np.array([self.float_of(cost) for cost in values.tolist()])[where]
+
+    @cached_property
+    def degree(self) -> int:
+        """Largest out-degree of a state."""
+        return max(1, int(np.diff(self.automaton.indptr).max(initial=0)))
+
+    @cached_property
+    def row_sum(self) -> float:
+        """An upper bound on the total weight of the edges that leave one state."""
+        if self.costs is not None:
+            return float(self.degree)
+        return min(float(self.degree), self.same_label + self.z * self.degree) * (1 + 2**-40)
+
+    @cached_property
+    def same_label(self) -> int:
+        """Most edges of one label that leave one state: 1 in a deterministic automaton."""
+        a = self.automaton
+        if a.is_deterministic:
+            return 1
+        keys = a.tail * len(a.alphabet) + a.label
+        return int(np.unique(keys, return_counts=True)[1].max(initial=1))
+
+    @cached_property
+    def spacing(self) -> int:
+        """After how many layers a pass rescales: none can over- or underflow in between."""
+        lowest = self.float_of(1 if self.costs is None else int(self.costs.matrix.max()))
+        shrink = -math.log2(lowest) if lowest > 0 else 1000.0
+        return max(1, int(100 / max(shrink, math.log2(self.degree + 1))))
+
+    @cached_property
+    def loses(self) -> bool:
+        """Whether some weight is below 2**-100, so that float64 may lose it altogether."""
+        highest = 1 if self.costs is None else int(self.costs.matrix.max())
+        return self.unit_exponent * highest > 69
+
+    @cached_property
+    def views(self) -> tuple[memoryview, memoryview, memoryview]:
+        """(indptr, head, label) for reading one entry at a time, which numpy does slowly."""
+        a = self.automaton
+        return memoryview(a.indptr), memoryview(a.head), memoryview(a.label)
+
+    @cached_property
+    def indices(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """(indptr, head) as the 32-bit integers that SciPy's products take."""
+        return self.automaton.indptr.astype(np.int32), self.automaton.head.astype(np.int32)
+
+    @cached_property
+    def uniform_data(self) -> FloatArray:
+        """The weight of a wrong symbol on every edge (Hamming)."""
+        return np.full(self.automaton.n_edges, self.z)
+
+    @cached_property
+    def matching(self) -> tuple[IntArray, IntArray, IntArray, bool]:
+        """(pointer, tails, heads, unique): the edges that carry each symbol.
+
+        `unique` says that the tails of one symbol are distinct, so that they may be added at once.
+        """
+        a = self.automaton
+        pointer, edges = a.by_label
+        return pointer, a.tail[edges], a.head[edges], self.same_label == 1
