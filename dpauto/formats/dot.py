@@ -1,0 +1,150 @@
+"""Graphviz DOT, plain and as AALpy writes automata, Mealy machines and MDPs.
+
+Parsing is Graphviz's own, through pygraphviz (the extra ``draw``). Reference: AALpy's
+``save_automaton_to_file``, https://des-lab.github.io/AALpy/
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dpauto.errors import InvalidFile, InvalidModel, MissingDependency
+from dpauto.formats.files import read_bytes
+from dpauto.formats.graphs import LabelledGraph
+from dpauto.formats.options import Model, ModelOptions
+
+if TYPE_CHECKING:
+    from dpauto.models import MDP, NFA, MarkovChain
+
+__all__ = ["read_dot", "write_dot"]
+
+_START = "__start0"
+_ACTION = re.compile(r"(?P<action>.+):(?P<probability>[0-9.eE+-]+)", re.DOTALL)
+_PROBABILITY = re.compile(r"\s*(0?\.\d+|1|1\.0*)([eE]-\d+)?\s*")
+
+
+def read_dot(name: str, options: ModelOptions) -> Model:
+    """Read a model; the states are the nodes' ids.
+
+    Labels ``action:probability`` on all edges make an MDP. Edges without labels, or with labels that
+    are positive probabilities and sum to 1 at every node, make a Markov chain. All else is an
+    automaton whose symbols are the labels (a Mealy machine's are its ``input/output``); double
+    circles accept, and every state does where there is none. An edge from a node ``__start0``
+    marks the start. A file that `write_dot` made says its kind itself.
+
+    Raises
+    ------
+    MissingDependency
+        If pygraphviz is not installed.
+    InvalidFile
+        If the file is not DOT.
+    """
+    try:
+        import pygraphviz
+    except ImportError:
+        raise MissingDependency(
+            f"{name}: reading DOT needs pygraphviz: pip install 'dpauto[draw]'"
+        ) from None
+    try:
+        text = read_bytes(name).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidFile(f"{name}: not UTF-8 text") from None
+    try:
+        source = pygraphviz.AGraph(string=text)
+    except (ValueError, pygraphviz.DotError):
+        raise InvalidFile(f"{name}: not a DOT graph") from None
+    graph = _gather(name, source)
+    if not graph.nodes:
+        raise InvalidFile(f"{name}: the graph has no node")
+    if "kind" not in graph.data:
+        _interpret(graph)
+    return graph.model(options)
+
+
+def _gather(name: str, source: Any) -> LabelledGraph:
+    graph = LabelledGraph(name)
+    for key in ("kind", "initial"):
+        if source.graph_attr.get(key):
+            graph.data[key] = source.graph_attr[key]
+    for node in source.nodes_iter():
+        if str(node) != _START:
+            accepts = node.attr.get("shape") == "doublecircle"
+            graph.nodes[str(node)] = {"final": "true"} if accepts else {}
+    undirected = source.is_undirected()
+    for edge in source.edges_iter():
+        u, v = str(edge[0]), str(edge[1])
+        if u == _START:
+            graph.data.setdefault("initial", v)
+            continue
+        keys = ("label", "symbol", "action", "probability", "weight")
+        data = {key: edge.attr[key] for key in keys if edge.attr.get(key)}
+        graph.edges.append((u, v, data))
+        if undirected and u != v:
+            graph.edges.append((v, u, data))
+    return graph
+
+
+def _interpret(graph: LabelledGraph) -> None:
+    """Give the labels of a foreign graph their meaning."""
+    labels = [data.get("label", "") for _, _, data in graph.edges]
+    if any(
+        {"symbol", "action", "probability", "weight"} & data.keys() for _, _, data in graph.edges
+    ):
+        return
+    if not any(labels):
+        graph.data["kind"] = "markov-chain"
+        return
+    matches = [_ACTION.fullmatch(label) for label in labels]
+    accepting = any("final" in data for data in graph.nodes.values())
+    if all(matches) and not accepting:
+        for (_, _, data), match in zip(graph.edges, matches, strict=True):
+            data |= match.groupdict() if match else {}
+    elif not accepting and _is_stochastic(graph, labels):
+        for (_, _, data), label in zip(graph.edges, labels, strict=True):
+            data["probability"] = label
+    else:
+        for (_, _, data), label in zip(graph.edges, labels, strict=True):
+            data["symbol"] = label
+
+
+def _is_stochastic(graph: LabelledGraph, labels: list[str]) -> bool:
+    sums: dict[str, float] = {}
+    for (u, _, _), label in zip(graph.edges, labels, strict=True):
+        if not _PROBABILITY.fullmatch(label):
+            return False
+        sums[u] = sums.get(u, 0.0) + float(label)
+    return all(abs(total - 1) <= 1e-9 for total in sums.values())
+
+
+def write_dot(model: MarkovChain | NFA | MDP, name: str) -> bytes:
+    """Return a model as DOT that `read_dot` reads back; names of states and symbols become text.
+
+    Raises
+    ------
+    InvalidModel
+        If two names have the same text, or one is empty, holds a line break or has a backslash where
+        DOT cannot hold one.
+    """
+    graph = LabelledGraph.of(model)
+    head = "".join(f"  {key}={_quote(text, name)};\n" for key, text in sorted(graph.data.items()))
+    lines = [f"digraph {{\n{head}  node [shape=circle];\n"]
+    for node, data in graph.nodes.items():
+        shape = " [shape=doublecircle]" if "final" in data else ""
+        lines.append(f"  {_quote(node, name)}{shape};\n")
+    if "initial" in graph.data:
+        lines.append(f'  {_START} [shape=none, label=""];\n')
+        lines.append(f"  {_START} -> {_quote(graph.data['initial'], name)};\n")
+    for u, v, data in graph.edges:
+        values = ", ".join(f"{key}={_quote(text, name)}" for key, text in data.items())
+        label = _quote(":".join(data.values()), name)
+        lines.append(f"  {_quote(u, name)} -> {_quote(v, name)} [{values}, label={label}];\n")
+    return ("".join(lines) + "}\n").encode()
+
+
+def _quote(text: str, name: str) -> str:
+    # In a DOT string only a backslash and a quote are special, so a backslash before a quote or at the end
+    # has no spelling.
+    if text in ("", _START) or re.search(r'\\("|$)|[\r\n\0]', text):
+        raise InvalidModel(f"{name}: DOT cannot hold the name {text!r}")
+    return '"' + text.replace('"', '\\"') + '"'

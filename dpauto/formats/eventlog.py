@@ -1,0 +1,177 @@
+"""Event logs (XES, CSV) and plain sequences, as Markov chains fitted to what was observed.
+
+The chain of an event log is its directly-follows graph. It is made from data: release through it
+only trips of others than those it was fitted to, because the steps it allows are the steps seen.
+References: IEEE 1849 (XES); W. van der Aalst, Process Mining (2016), section 2.4.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from dpauto.errors import InvalidFile, InvalidModel
+from dpauto.formats.csvfile import find_column, headed_rows
+from dpauto.formats.files import open_bytes
+from dpauto.formats.options import ModelOptions
+from dpauto.formats.symbols import find_symbol
+
+if TYPE_CHECKING:
+    from dpauto.models import MarkovChain
+
+__all__ = ["CASE", "fit", "read_event_rows", "read_events", "read_sequences", "read_xes"]
+
+CASE = ("case:concept:name", "case", "case_id", "case id", "caseid")
+_ACTIVITY = ("concept:name", "activity", "activity_name", "event")
+_TIME = ("time:timestamp", "timestamp", "time", "complete timestamp", "start timestamp")
+
+
+def fit(words: Iterable[list[str]], name: str, options: ModelOptions) -> MarkovChain:
+    """Return the maximum-likelihood chain of some words; any state may start unless told otherwise.
+
+    Raises
+    ------
+    InvalidFile
+        If there is no word.
+    InvalidModel
+        If the initial state does not occur.
+    """
+    from dpauto.models import MarkovChain
+
+    listed = [word for word in words if word]
+    if not listed:
+        raise InvalidFile(f"{name}: there is no sequence to fit a chain to")
+    start = None
+    if options.initial is not None:
+        states = dict.fromkeys(symbol for word in listed for symbol in word)
+        try:
+            start = find_symbol(states, options.initial, name="initial")
+        except InvalidModel as error:
+            raise InvalidModel(f"{name}: {error}") from None
+    return MarkovChain.fit(listed, initial=start)
+
+
+def read_sequences(name: str, options: ModelOptions) -> MarkovChain:
+    """Fit a chain to the trips of a text file (see `dpauto.formats.trips.TextTrips`).
+
+    Raises
+    ------
+    InvalidFile
+        If there is no sequence.
+    """
+    from dpauto.formats.trips import open_trips
+
+    with open_trips(name, format="text", after=options.after, separator=options.separator) as trips:
+        return fit((trip.texts for trip in trips if trip.texts), name, options)
+
+
+def read_events(name: str, options: ModelOptions) -> MarkovChain:
+    """Fit a chain to a CSV event log: columns case, activity and, if present, timestamp.
+
+    Raises
+    ------
+    InvalidFile
+        If a column is missing or a timestamp cannot be read.
+    """
+    from dpauto.formats.files import open_text
+
+    with open_text(name) as lines:
+        return read_event_rows(name, *headed_rows(lines, name), options)
+
+
+def read_event_rows(
+    name: str, header: list[str], rows: Iterator[tuple[int, list[str]]], options: ModelOptions
+) -> MarkovChain:
+    """Fit a chain to the rows of an event log; without timestamps events follow in file order.
+
+    Raises
+    ------
+    InvalidFile
+        If a column is missing or a timestamp cannot be read.
+    """
+    case, activity, time = (find_column(header, *names) for names in (CASE, _ACTIVITY, _TIME))
+    if case is None or activity is None:
+        raise InvalidFile(
+            f"{name}: an event log needs the columns case and activity; the header is"
+            f" {','.join(header)}"
+        )
+    events: dict[str, list[tuple[Any, str]]] = {}
+    for row, cells in rows:
+        if len(cells) != len(header) or not cells[activity].strip():
+            raise InvalidFile(f"{name}, row {row}: the event has no {header[activity].strip()}")
+        when = None if time is None else _time(cells[time], name, row, header[time])
+        events.setdefault(cells[case], []).append((when, cells[activity].strip()))
+    if time is not None:
+        try:
+            for trace in events.values():
+                # Stable: events of the same time keep the order of the file.
+                trace.sort(key=lambda event: event[0])
+        except TypeError:
+            raise InvalidFile(
+                f"{name}, column {header[time].strip()}: some timestamps have a time zone and others"
+                " have none"
+            ) from None
+    return fit(([symbol for _, symbol in trace] for trace in events.values()), name, options)
+
+
+def _time(text: str, name: str, row: int, column: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(text.strip().replace("/", "-"))
+    except ValueError:
+        raise InvalidFile(
+            f"{name}, row {row}, column {column.strip()}: {text!r} is neither an ISO time such as"
+            " 2020-01-31T12:00:00 nor a number"
+        ) from None
+
+
+def read_xes(name: str, options: ModelOptions) -> MarkovChain:
+    """Fit a chain to an XES log: the ``concept:name`` of each trace's events, in order.
+
+    Raises
+    ------
+    InvalidFile
+        If the file is no XES or an event has no name.
+    """
+    with open_bytes(name) as raw:
+        return fit(xes_traces(name, raw), name, options)
+
+
+def xes_traces(name: str, raw: Any) -> Iterator[list[str]]:
+    """Yield the activities of each trace of an XES log.
+
+    Raises
+    ------
+    InvalidFile
+        If the file is no XES or an event has no name.
+    """
+    trace: list[str] = []
+    inside = False
+    activity: str | None = None
+    number = 0
+    try:
+        for event, element in ET.iterparse(raw, events=("start", "end")):
+            tag = element.tag.rpartition("}")[2]
+            if event == "start":
+                if tag == "trace":
+                    trace, number = [], number + 1
+                elif tag == "event":
+                    inside, activity = True, None
+            elif tag == "event":
+                if activity is None:
+                    raise InvalidFile(f"{name}, trace {number}: an event has no concept:name")
+                trace.append(activity)
+                inside = False
+                element.clear()
+            elif tag == "trace":
+                yield trace
+                element.clear()
+            elif inside and element.get("key") == "concept:name":
+                activity = element.get("value")
+    except ET.ParseError as error:
+        raise InvalidFile(f"{name}, row {error.position[0]}: not XES; {error}") from None

@@ -1,0 +1,280 @@
+"""PRISM's explicit files: transitions (.tra) with labels (.lab) beside them.
+
+References: the PRISM manual, appendix "Explicit Model Files",
+https://www.prismmodelchecker.org/manual/Appendices/ExplicitModelFiles; for the older headers, the
+explicit input of Storm (a first line ``dtmc`` or ``mdp``) and of MRMC (``STATES n``, ``TRANSITIONS
+m``, states numbered from 1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpauto.errors import InvalidFile, InvalidModel
+from dpauto.formats.csvfile import number
+from dpauto.formats.files import open_text
+from dpauto.formats.options import ModelOptions
+from dpauto.formats.steps import Steps
+from dpauto.formats.symbols import find_symbol
+
+if TYPE_CHECKING:
+    from dpauto.models import MDP, MarkovChain
+
+__all__ = ["initial_state", "label_file", "read_prism", "write_prism"]
+
+Row = tuple[int, list[str]]
+
+
+def read_prism(name: str, options: ModelOptions) -> MarkovChain | MDP:
+    """Read a Markov chain or an MDP; states are the numbers 0, 1, ….
+
+    The public start is the one state with the label ``init`` in the .lab file of the same name, or
+    state 0 where there is no such file, as in PRISM. An action is its label, or the number of the
+    choice where it has none of its own in that state.
+
+    Raises
+    ------
+    InvalidFile
+        If a line has another form, a state is out of range or probabilities do not sum to 1.
+    """
+    with open_text(name) as lines:
+        listed = ((row, line.split()) for row, line in enumerate(lines, 1) if line.strip())
+        size, is_mdp, first, rows = _header(name, listed)
+        start = initial_state(name, size) if options.initial is None else None
+        if is_mdp:
+            return _mdp(name, size, first, rows, options, start)
+        return _chain(name, size, first, rows, options, start)
+
+
+def _header(name: str, rows: Iterator[Row]) -> tuple[int, bool, int, Iterator[Row]]:
+    """Return (states, is it an MDP, number of the first state, remaining rows)."""
+    row, cells = next(rows, (0, []))
+    if not cells:
+        raise InvalidFile(f"{name}: the file is empty")
+    hint = cells[0].lower()
+    if hint == "states" and len(cells) == 2:
+        after, more = next(rows, (0, []))
+        if not more or more[0].lower() != "transitions":
+            raise InvalidFile(f"{name}, row {after or row}: TRANSITIONS must follow STATES")
+        return _whole(name, row, cells[1]), False, 1, rows
+    if hint in ("dtmc", "mdp"):
+        listed = list(rows)
+        width = 2 if hint == "mdp" else 1
+        states = [_whole(name, k, c[i]) for k, c in listed for i in (0, width) if i < len(c)]
+        return 1 + max(states, default=-1), hint == "mdp", 0, iter(listed)
+    if len(cells) not in (2, 3):
+        raise InvalidFile(
+            f"{name}, row {row}: the first line must give the numbers of states, (choices) and"
+            " transitions"
+        )
+    counts = [_whole(name, row, cell) for cell in cells]
+    row, cells = next(rows, (0, []))
+    if not cells:
+        raise InvalidFile(f"{name}: there is no transition")
+    # An MDP is told by the count of choices, or in old exports by the width of the first row.
+    is_mdp = len(counts) == 3 or (len(cells) >= 4 and _is_number(cells[3]))
+    return counts[0], is_mdp, 0, _chain_rows((row, cells), rows)
+
+
+def _chain_rows(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
+    yield first
+    yield from rows
+
+
+def _chain(
+    name: str, size: int, first: int, rows: Iterator[Row], options: ModelOptions, start: int | None
+) -> MarkovChain:
+    tail, head, values, numbers = [], [], [], []
+    for row, cells in rows:
+        if len(cells) not in (3, 4):
+            raise InvalidFile(
+                f"{name}, row {row}: a transition is: state state probability [action]"
+            )
+        tail.append(_state(name, row, cells[0], first, size))
+        head.append(_state(name, row, cells[1], first, size))
+        values.append(number(cells[2], file=name, row=row, column="3"))
+        numbers.append(row)
+    steps = Steps(
+        range(size),
+        np.array(tail, dtype=np.int64),
+        np.array(head, dtype=np.int64),
+        np.array(values, dtype=float),
+        rows=numbers,
+        file=name,
+        column="3",
+    )
+    return steps.chain(options.initial if start is None else str(start))
+
+
+def _mdp(
+    name: str, size: int, first: int, rows: Iterator[Row], options: ModelOptions, start: int | None
+) -> MDP:
+    choices: dict[tuple[int, int], tuple[str | None, dict[int, float]]] = {}
+    for row, cells in rows:
+        if len(cells) not in (4, 5):
+            raise InvalidFile(
+                f"{name}, row {row}: a transition is: state choice state probability [action]"
+            )
+        tail = _state(name, row, cells[0], first, size)
+        head = _state(name, row, cells[2], first, size)
+        value = number(cells[3], file=name, row=row, column="4")
+        if value < 0:
+            raise InvalidFile(f"{name}, row {row}, column 4: {value:g} is negative")
+        key = (tail, _whole(name, row, cells[1]))
+        _, row_of = choices.setdefault(key, (cells[4] if len(cells) == 5 else None, {}))
+        row_of[head] = row_of.get(head, 0.0) + value
+    return mdp_of_choices(name, size, choices, options, start)
+
+
+def mdp_of_choices(
+    name: str,
+    size: int,
+    choices: Mapping[tuple[int, int], tuple[str | None, dict[int, float]]],
+    options: ModelOptions,
+    start: int | None,
+) -> MDP:
+    """Return the MDP of numbered choices, each with a label or None and its distribution.
+
+    A label that two choices of a state share does not name an action: both get their numbers.
+
+    Raises
+    ------
+    InvalidFile
+        If a distribution does not sum to 1.
+    """
+    from dpauto.models import MDP
+
+    by_state: dict[int, list[tuple[int, str | None, dict[int, float]]]] = {}
+    for (state, choice), (label, row) in choices.items():
+        by_state.setdefault(state, []).append((choice, label, row))
+        total = sum(row.values())
+        if abs(total - 1) > 1e-9:
+            raise InvalidFile(
+                f"{name}: the probabilities of choice {choice} in state {state} sum to {total:.12g},"
+                " not to 1"
+            )
+    transitions: dict[Any, dict[Any, dict[Any, float]]] = {state: {} for state in range(size)}
+    for state, listed in by_state.items():
+        labels = [label for _, label, _ in listed]
+        for choice, label, row in listed:
+            action = label if label is not None and labels.count(label) == 1 else choice
+            transitions[state][action] = row
+    initial: Any = start
+    if options.initial is not None:
+        initial = find_symbol(range(size), options.initial, name=f"{name}: initial")
+    return MDP(states=range(size), transitions=transitions, initial=initial)
+
+
+def label_file(name: str) -> str | None:
+    """Return the .lab file that belongs to a .tra file, or None."""
+    if name == "-":
+        return None
+    path = Path(name)
+    stem = Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
+    for suffix in (".lab", ".lab.gz"):
+        beside = path.with_name(stem + suffix)
+        if beside.is_file():
+            return str(beside)
+    return None
+
+
+def initial_state(name: str, size: int) -> int | None:
+    """Return the state labelled ``init`` beside a .tra file; 0 where there are no labels.
+
+    Returns None where several states have the label: then any state may start.
+
+    Raises
+    ------
+    InvalidFile
+        If the label file has another form.
+    """
+    labels = label_file(name)
+    if labels is None:
+        return 0 if size else None
+    with open_text(labels) as lines:
+        header = lines.readline()
+        numbers = dict((text, k) for k, text in re.findall(r'(\d+)="([^"]*)"', header))
+        if not numbers:
+            raise InvalidFile(f'{labels}, row 1: a label file begins with labels such as 0="init"')
+        marked = [
+            _state(labels, row, state, 0, size)
+            for row, (state, _, rest) in enumerate((line.partition(":") for line in lines), 2)
+            if numbers.get("init") in rest.split()
+        ]
+    return marked[0] if len(marked) == 1 else None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _whole(name: str, row: int, text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidFile(f"{name}, row {row}: {text!r} is not a whole number")
+    return int(text)
+
+
+def _state(name: str, row: int, text: str, first: int, size: int) -> int:
+    state = _whole(name, row, text.strip()) - first
+    if not 0 <= state < size:
+        raise InvalidFile(
+            f"{name}, row {row}: state {text.strip()} is not between {first} and {size - 1 + first}"
+        )
+    return state
+
+
+def write_prism(model: MarkovChain | MDP, name: str) -> tuple[bytes, bytes]:
+    """Return the contents of a .tra and a .lab file; states are numbered in the model's order.
+
+    Raises
+    ------
+    InvalidModel
+        If the model is an automaton without probabilities, or an action has white space.
+    """
+    from dpauto.models import MDP, NFA
+
+    if isinstance(model, NFA):
+        raise InvalidModel(
+            f"{name}: PRISM's explicit files hold Markov chains and MDPs, not automata"
+        )
+    index = {state: k for k, state in enumerate(model.states)}
+    lines: list[str] = []
+    if isinstance(model, MDP):
+        total = 0
+        choice_of: dict[tuple[int, Any], int] = {}
+        per_state: dict[int, int] = {}
+        for u, v, data in model.graph.edges(data=True):
+            key = (index[u], data["action"])
+            if key not in choice_of:
+                choice_of[key] = per_state.get(index[u], 0)
+                per_state[index[u]] = choice_of[key] + 1
+                total += 1
+            lines.append(_mdp_line(name, index[u], choice_of[key], index[v], data))
+        header = f"{len(index)} {total} {len(lines)}"
+    else:
+        for u, v, data in model.graph.edges(data=True):
+            lines.append(f"{index[u]} {index[v]} {data['probability']!r}")
+        header = f"{len(index)} {len(lines)}"
+    labels = '0="init" 1="deadlock"\n'
+    initial = index if model.initial is None else {model.initial: index[model.initial]}
+    labels += "".join(f"{k}: 0\n" for k in initial.values())
+    return "\n".join([header, *lines, ""]).encode(), labels.encode()
+
+
+def _mdp_line(name: str, tail: int, choice: int, head: int, data: Mapping[str, Any]) -> str:
+    action = data["action"]
+    line = f"{tail} {choice} {head} {data['probability']!r}"
+    if isinstance(action, str):
+        if action.split() != [action]:
+            raise InvalidModel(f"{name}: PRISM's files hold no action with white space: {action!r}")
+        line += f" {action}"
+    return line
