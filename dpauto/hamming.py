@@ -28,9 +28,11 @@ from dpauto.counting import Counts, row_sums
 from dpauto.errors import EmptyLanguage, InvalidArgument, InvalidWord, StateLimitExceeded
 from dpauto.language import Language
 from dpauto.randomness import Random, Tape, as_source, encode
-from dpauto.words import Alphabet, IntArray, Symbol, Word, as_word
+from dpauto.words import Alphabet, Symbol, Word, as_word
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     import networkx as nx
 
     from dpauto.drawing import Diagram
@@ -107,9 +109,7 @@ def hamming_automaton(w: Iterable[Symbol], alphabet: Iterable[Symbol], errors: i
     n = len(sigma.encode(word))
     wrong = _parse_errors(errors, n)
     states = [
-        (i, j)
-        for i in range(n + 1)
-        for j in range(max(0, wrong - (n - i)), min(i, wrong) + 1)
+        (i, j) for i in range(n + 1) for j in range(max(0, wrong - (n - i)), min(i, wrong) + 1)
     ]
     known = set(states)
     transitions: dict[Symbol, Mapping[Symbol, set[Symbol]]] = {}
@@ -287,23 +287,52 @@ class MNFA:
 
         Notes
         -----
-        One integer r is drawn uniformly from 0 … V - 1, exactly. Its place among the edges, laid
-        side by side with widths V(head), picks the edge with probability V(head) / V(tail); what r
-        exceeds the edge's beginning by is uniform on 0 … V(head) - 1 and serves the next node.
+        `word` of one integer, drawn uniformly from 0 … V - 1, exactly.
         """
-        context = encode(
-            "mnfa", self.language.fingerprint, self.errors, tuple(self._word.tolist())
-        )
-        rest = Tape(as_source(rng).seeds([context], None)[0]).below(self.count())
+        tape = Tape(as_source(rng).seeds([self._context], None)[0])
+        return self.word(tape.below(self.count()))
+
+    def word(self, number: int) -> Word:
+        """Return word number `number` in the order of `words`.
+
+        Parameters
+        ----------
+        number : int
+            From 0 to ``count() - 1``.
+
+        Raises
+        ------
+        InvalidArgument
+            If there is no such word.
+
+        Notes
+        -----
+        The number's place among the edges of a node, laid side by side with widths V(head), picks
+        an edge; what it exceeds the edge's beginning by is a number from 0 to V(head) - 1 and
+        serves the next node. A uniform number thus takes each edge with probability
+        V(head) / V(tail), which is the policy.
+        """
+        try:
+            rest = operator.index(number)
+        except TypeError:
+            rest = -1
+        if not 0 <= rest < self.count():
+            raise InvalidArgument("number must be a whole number from 0 to count() - 1")
         labels, j, state = [], 0, 0
         for i in range(self.n):
-            for label, next_j, head, paths in self._moves(i, j, state):
+            for move in self._moves(i, j, state):
+                label, next_j, head, paths = move
                 if rest < paths:
                     break
                 rest -= paths
             labels.append(label)
             j, state = next_j, head
         return self.language.decode(labels)
+
+    @cached_property
+    def _context(self) -> bytes:
+        """What a draw depends on, so that a seed serves two automata with different bits."""
+        return encode("mnfa", self.language.fingerprint, self.errors, tuple(self._word.tolist()))
 
     # -- nodes and edges ------------------------------------------------------------------------
 
@@ -408,8 +437,8 @@ class MNFA:
         """The product as a frozen networkx graph.
 
         Nodes are (i, j, state), with "paths" (V, an exact int), "initial" and "final"; edges have
-        the symbol as their key, "symbol" and "probability" (the policy, a Fraction). Only nodes on
-        a path from first to last are there.
+        "symbol" and "probability" (the policy, a Fraction). Only nodes on a path from first to last
+        are there.
 
         Raises
         ------
@@ -438,27 +467,39 @@ class MNFA:
         for i, j, state in places:
             paths = self._paths(i, j, state)
             for label, k, head, ahead in self._moves(i, j, state):
-                symbol = alphabet[label]
                 graph.add_edge(
                     self._name(i, j, state),
                     self._name(i + 1, k, head),
-                    key=symbol,
-                    symbol=symbol,
+                    key=label,
+                    symbol=alphabet[label],
                     probability=Fraction(ahead, paths),
                 )
         return nx.freeze(graph)
 
     # -- drawing --------------------------------------------------------------------------------
 
-    def show_diagram(self, **options: Any) -> Diagram:
-        """Return a drawing of the product; `options` are those of `dpauto.drawing.diagram`."""
+    def show_diagram(self, path: str | PathLike[str] | None = None, **options: Any) -> Diagram:
+        """Return a drawing of the product, which shows `w`, and write it to `path` if given.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to write; its suffix tells the format.
+        **options
+            Those of `dpauto.drawing.diagram`.
+
+        Raises
+        ------
+        DrawingTooLarge
+            If there are more nodes than a drawing can show.
+        MissingDependency
+            If the format needs Graphviz and it is not installed.
+        """
         from dpauto.drawing import diagram
 
-        return diagram(self, **options)
+        return diagram(self, path, **options)
 
-    def _repr_mimebundle_(
-        self, include: object = None, exclude: object = None
-    ) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         from dpauto.drawing import mimebundle
 
         return mimebundle(self)

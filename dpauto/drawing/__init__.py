@@ -1,0 +1,22 @@
+"""Drawings: models as Graphviz diagrams, results as plots.
+
+`diagram` draws an automaton, a chain, an MDP, a language or an `MNFA`; its DOT text needs nothing
+but dpauto, an image needs Graphviz. The plots need matplotlib (``pip install dpauto[plots]``).
+
+A drawing shows what is drawn. That of a Hamming automaton or an `MNFA` shows the sensitive word.
+"""
+
+from __future__ import annotations
+
+from dpauto.drawing.diagram import Diagram, diagram, mimebundle
+from dpauto.drawing.plots import plot_errors, plot_law, plot_trip, save_plot
+
+__all__ = [
+    "Diagram",
+    "diagram",
+    "mimebundle",
+    "plot_errors",
+    "plot_law",
+    "plot_trip",
+    "save_plot",
+]

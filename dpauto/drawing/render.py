@@ -1,0 +1,89 @@
+"""From DOT text to an image: the system's Graphviz, else the one that pygraphviz brings along.
+
+Both run in a process of their own with a time limit, because a layout of an unlucky graph can take
+hours and a notebook must not hang on it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import Final
+
+from dpauto.errors import DpautoError, DrawingTooLarge, MissingDependency
+
+__all__ = ["FORMATS", "RenderingFailed", "render_dot"]
+
+#: Image formats by file suffix.
+FORMATS: Final = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
+
+#: The wheel of pygraphviz (2.0 or later) holds Graphviz as libraries and no `dot` program.
+_PYGRAPHVIZ: Final = (
+    "import sys, pygraphviz;"
+    "graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode());"
+    "sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog='dot', args=sys.argv[2]))"
+)
+_PNG_DPI: Final = "150"
+
+
+class RenderingFailed(DpautoError, RuntimeError):
+    """Graphviz is there and could not make the image."""
+
+
+def render_dot(dot: str, image_format: str, *, timeout: float = 60) -> bytes:
+    """Return the image of a DOT text.
+
+    Parameters
+    ----------
+    dot : str
+    image_format : {"svg", "png", "pdf"}
+    timeout : float, optional
+        Seconds that the layout may take.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    MissingDependency
+        If there is no Graphviz.
+    DrawingTooLarge
+        If the layout takes longer than `timeout`.
+    RenderingFailed
+        If Graphviz fails.
+    """
+    command = _command(image_format)
+    try:
+        done = subprocess.run(
+            command, input=dot.encode(), capture_output=True, timeout=timeout, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise DrawingTooLarge(
+            f"Graphviz did not finish the layout within {timeout:g} s: draw a smaller graph, or"
+            " save it as .dot and lay it out with another program"
+        ) from None
+    except OSError as error:
+        raise RenderingFailed(f"Graphviz could not be started: {error.strerror}") from None
+    if done.returncode != 0 or not done.stdout:
+        # What Graphviz prints may quote labels, and with them a sensitive word.
+        raise RenderingFailed(
+            f"Graphviz failed to write {image_format} (exit code {done.returncode}); save the"
+            " drawing as .dot and run Graphviz on it to see why"
+        )
+    return done.stdout
+
+
+def _command(image_format: str) -> list[str]:
+    dpi = f"-Gdpi={_PNG_DPI}" if image_format == "png" else ""
+    program = shutil.which("dot")
+    if program is not None:
+        return [program, f"-T{image_format}", *([dpi] if dpi else [])]
+    if find_spec("pygraphviz") is not None:
+        return [sys.executable, "-c", _PYGRAPHVIZ, image_format, dpi]
+    raise MissingDependency(
+        "drawing needs Graphviz, and there is none: install Graphviz so that `dot` is on the path,"
+        " or `pip install dpauto[draw]`, which brings its own, or save the drawing as a .dot file"
+    )
