@@ -268,14 +268,15 @@ class Language:
         return _unambiguous_run(a, word)
 
     @cached_property
-    def _edge_keys(self) -> IntArray | None:
-        """Edges as sorted numbers tail * N + head, if each symbol leads to one state only."""
+    def _edge_keys(self) -> tuple[IntArray, IntArray] | None:
+        """Sorted keys tail * N + head and their edges, if each symbol leads to one state only."""
         a = self.automaton
         of_state = a.state_label
         if of_state is None or len(np.unique(of_state)) != a.n_states or a.n_states >= 2**31:
             return None
         keys = a.tail * a.n_states + a.head
-        return keys if bool((np.diff(keys) > 0).all()) else None
+        order = np.argsort(keys)
+        return keys[order], order
 
     @cached_property
     def _state_of_symbol(self) -> IntArray:
@@ -288,16 +289,19 @@ class Language:
 
     def _run_by_keys(self, word: IntArray) -> IntArray | None:
         """The run when a word is its state sequence: every edge found at once."""
-        a, keys = self.automaton, self._edge_keys
+        a = self.automaton
+        keys, order = self._edge_keys or (word[:0], word[:0])
         states = self._state_of_symbol[word]
         first = np.flatnonzero(a.start_head == states[0])
-        if keys is None or (states < 0).any() or not first.size or not a.final[states[-1]]:
+        if (states < 0).any() or not first.size or not a.final[states[-1]]:
             return None
         wanted = states[:-1] * a.n_states + states[1:]
-        edges = np.searchsorted(keys, wanted)
-        if len(wanted) and (not len(keys) or (keys[np.minimum(edges, len(keys) - 1)] != wanted).any()):
+        if not len(keys):
+            return first[:1] if not len(wanted) else None
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        if (keys[place] != wanted).any():
             return None
-        return np.concatenate((first[:1], edges))
+        return np.concatenate((first[:1], order[place]))
 
     def __contains__(self, w: object) -> bool:
         try:

@@ -78,23 +78,22 @@ class Layers(ABC):
         """Draw the edge by which a word outside T leaves it, in proportion to the words' weight."""
 
     @abstractmethod
-    def choose_edge(self, i: int, state: int, tape: Tape) -> int:
-        """Draw the edge from `state` at layer i, in proportion to the completions' weight."""
+    def walk(self, i: int, state: int, tape: Tape) -> list[int]:
+        """Complete a word from `state` at layer i, in proportion to its weight.
+
+        Every step reads one uniform; returns the n - i symbols written.
+        """
 
     def draw_outside(self, tape: Tape) -> IntArray:
         """Return a word outside T, drawn in proportion to its weight; shape (n,)."""
-        a, n = self.weights.automaton, len(self.word)
+        leaving = self.nearest.leaving
         k = self.choose_leaving(tape)
         prefix = self.nearest.prefix(k, tape)
-        written = np.empty(n, dtype=np.int64)
         i = len(prefix)
+        written = np.empty(len(self.word), dtype=np.int64)
         written[:i] = prefix
-        written[i] = self.nearest.leaving.label[k]
-        state = int(self.nearest.leaving.head[k])
-        for i in range(i + 1, n):
-            edge = self.choose_edge(i, state, tape)
-            written[i] = a.label[edge]
-            state = int(a.head[edge])
+        written[i] = leaving.label[k]
+        written[i + 1 :] = self.walk(i + 1, int(leaving.head[k]), tape)
         return written
 
 
@@ -141,6 +140,9 @@ class FloatLayers(Layers):
         )
         self._segment: dict[int, FloatArray] = {}
         self._gathered = np.empty(len(nearest.leaving.head))
+        self._symbols: list[int] = word.tolist()
+        self._rows: list[int] = weights.rows.tolist()
+        self._growth = weights.row_sum * (1 + 2**-40)
         self._backward()
         self._sum_leaving()
 
@@ -167,34 +169,21 @@ class FloatLayers(Layers):
                 ahead = self._kept[i] if i % self._stride == 0 else spare[i % 2]
                 self._advance(i, layer, ahead)
                 layer = ahead
-            lo, hi = pointer[i - 1], pointer[i]
-            if hi > lo:
-                layer.take(heads[lo:hi], out=self._gathered[lo:hi])
+            _gather(layer, heads, self._gathered, pointer[i - 1], pointer[i])
 
     def _advance(self, i: int, after: FloatArray, layer: FloatArray) -> None:
         """Compute layer i from layer i + 1, and its scale and absolute error."""
-        from scipy.sparse import _sparsetools
-
         w = self.weights
-        rows, symbol = int(w.rows[i]), int(self.word[i])
-        indptr, head = w.indices
+        rows, symbol = self._rows[i], self._symbols[i]
         layer[:rows] = 0.0
         if w.costs is None:
-            _sparsetools.csr_matvec(rows, len(after), indptr, head, w.uniform_data, after, layer)
-            pointer, tails, heads, unique = w.matching
-            lo, hi = pointer[symbol], pointer[symbol + 1]
-            if rows < len(after):
-                hi = lo + int(np.searchsorted(tails[lo:hi], rows))
-            correction = (1.0 - w.z) * after[heads[lo:hi]]
-            if unique:
-                layer[tails[lo:hi]] += correction
-            else:
-                np.add.at(layer, tails[lo:hi], correction)
+            w.product(rows, w.uniform_data, after, layer)
+            w.add_matching(symbol, rows, 1.0 - w.z, after, layer)
         else:
-            data = w.float_table[symbol][w.automaton.label[: indptr[rows]]]
-            _sparsetools.csr_matvec(rows, len(after), indptr, head, data, after, layer)
+            labels = w.automaton.label[: w.indices[0][rows]]
+            w.product(rows, w.float_table[symbol][labels], after, layer)
         self.scale[i] = self.scale[i + 1]
-        self.absolute[i] = self.absolute[i + 1] * w.row_sum * (1 + 2**-40)
+        self.absolute[i] = self.absolute[i + 1] * self._growth
         if w.loses:
             # A weight below 2**-100 may have been lost altogether, or its product be subnormal.
             self.absolute[i] += w.degree * (2.0 + 2.0**-1000)
@@ -289,47 +278,88 @@ class FloatLayers(Layers):
             raise Undecided
         return k
 
-    def choose_edge(self, i: int, state: int, tape: Tape) -> int:
-        """Draw the edge from `state` at layer i; `Undecided` near a border."""
-        lo, hi, values = self._edge_weights(i, state)
-        total = sum(values)
-        u, bits = tape.uniform()
-        target = _unit_float(u, bits) * total
-        degree = hi - lo
-        absolute = self.absolute[i + 1] * (1 if self._stride != 2 else 2 * self.weights.row_sum)
-        margin = (
-            total * (2 * self.relative(i) + (2 * degree + 8) * self.unit) + 2 * degree * absolute
-        )
-        here, before = 0.0, -math.inf
-        for k, value in enumerate(values):
-            here += value
-            if here > target + margin:
-                if before >= target - margin:
-                    break
-                return lo + k
-            before = here
-        raise Undecided
-
-    def _edge_weights(self, i: int, state: int) -> tuple[int, int, list[float]]:
-        """The edges from `state` at layer i, and the weight of the completions through each."""
+    def walk(self, i: int, state: int, tape: Tape) -> list[int]:
+        """Complete a word from `state` at layer i; `Undecided` near a border."""
         indptr, head, label = self.weights.views
-        lo, hi = indptr[state], indptr[state + 1]
-        factors = self._factors_at(i, label[lo:hi])
-        if self._stride == 2 and i + 1 not in self._kept:
-            # The layer between two kept ones: its few entries are cheaper to compute than to keep.
-            values = [sum(self._edge_weights(i + 1, q)[2]) for q in head[lo:hi]]
-        else:
-            layer = memoryview(self.layer(i + 1))
-            values = [layer[q] for q in head[lo:hi]]
-        return lo, hi, [f * v for f, v in zip(factors, values, strict=True)]
+        n, written = len(self.word), []
+        uniforms = (tape.uniforms(n - i) * 2.0**-64).tolist()
+        relative = 2 * self.relative(1) + (4 * self.weights.degree + 8) * self.unit
+        absolute = 2 * self.weights.degree * max(1.0, self._growth)
+        while i < n:
+            view = self._view(i + 1)
+            lo = indptr[state]
+            heads, labels = head[lo : indptr[state + 1]], label[lo : indptr[state + 1]]
+            if view is not None:
+                weights = self._edge_weights(i, labels, [view[q] for q in heads])
+                inner = None
+            else:
+                # The layer between two kept ones: its few entries are cheaper made than kept.
+                view = memoryview(self._kept[i + 2])
+                inner = [
+                    self._edge_weights(
+                        i + 1, label[indptr[q] : indptr[q + 1]], [view[p] for p in head[indptr[q] : indptr[q + 1]]]
+                    )
+                    for q in heads
+                ]
+                weights = self._edge_weights(i, labels, [sum(values) for values in inner])
+            k = _pick(weights, uniforms[i - n], relative, absolute * self.absolute[i + 1])
+            written.append(labels[k])
+            state = heads[k]
+            i += 1
+            if inner is not None:
+                lo = indptr[state]
+                k = _pick(inner[k], uniforms[i - n], relative, absolute * self.absolute[i + 1])
+                written.append(label[lo + k])
+                state = head[lo + k]
+                i += 1
+        return written
 
-    def _factors_at(self, i: int, labels: memoryview) -> list[float]:
-        symbol, w = int(self.word[i]), self.weights
+    def _view(self, i: int) -> memoryview | None:
+        """Layer i for reading entries one by one, or None if it is cheaper made entry by entry."""
+        if self._stride == 2 and i not in self._kept:
+            return None
+        return memoryview(self.layer(i))
+
+    def _edge_weights(self, i: int, labels: memoryview, after: list[float]) -> list[float]:
+        """Weights of edges at layer i, given their labels and the weights after them."""
+        symbol, w = self._symbols[i], self.weights
         if w.costs is not None:
-            row = w.float_table[symbol]
-            return [float(row[s]) for s in labels]
+            row = memoryview(w.float_table[symbol])
+            return [row[s] * v for s, v in zip(labels, after, strict=True)]
         z = w.z
-        return [1.0 if s == symbol else z for s in labels]
+        return [v if s == symbol else z * v for s, v in zip(labels, after, strict=True)]
+
+
+def _gather(
+    layer: FloatArray, heads: IntArray, gathered: FloatArray, lo: int, hi: int
+) -> None:
+    """Copy the entries of `layer` at ``heads[lo:hi]`` to ``gathered[lo:hi]``."""
+    if hi - lo > 12:
+        gathered[lo:hi] = layer[heads[lo:hi]]
+    else:
+        # A few entries are read faster one by one than by numpy's indexing.
+        for k in range(lo, hi):
+            gathered[k] = layer[heads[k]]
+
+
+def _pick(weights: list[float], uniform: float, relative: float, absolute: float) -> int:
+    """Return the index that `uniform` falls on; `Undecided` within the error of the weights.
+
+    `relative` bounds the error of cumulative sums and target in parts of the total; `absolute` is
+    added to it.
+    """
+    total = sum(weights)
+    target = uniform * total
+    margin = total * relative + absolute
+    here, before = 0.0, -math.inf
+    for k, value in enumerate(weights):
+        here += value
+        if here > target + margin:
+            if before >= target - margin:
+                break
+            return k
+        before = here
+    raise Undecided
 
 
 def _unit_float(u: int, bits: int) -> float:
@@ -479,19 +509,23 @@ class BallLayers(Layers):
         """Draw the leaving edge; `Undecided` near a border."""
         return _choose(self._terms, self._outside, tape)
 
-    def choose_edge(self, i: int, state: int, tape: Tape) -> int:
-        """Draw the edge from `state` at layer i; `Undecided` near a border."""
-        a = self.weights.automaton
-        lo, hi = int(a.indptr[state]), int(a.indptr[state + 1])
-        costs = self.weights.edge_costs(int(self.word[i]), a.label[lo:hi]).tolist()
-        after = self.layer(i + 1)
-        terms = [
-            self._ball(cost) * after[head]
-            for cost, head in zip(costs, a.head[lo:hi].tolist(), strict=True)
-        ]
+    def walk(self, i: int, state: int, tape: Tape) -> list[int]:
+        """Complete a word from `state` at layer i; `Undecided` near a border."""
         from flint import arb
 
-        return lo + _choose(terms, sum(terms, arb(0)), tape)
+        a, written = self.weights.automaton, []
+        for i in range(i, len(self.word)):
+            lo, hi = int(a.indptr[state]), int(a.indptr[state + 1])
+            costs = self.weights.edge_costs(int(self.word[i]), a.label[lo:hi]).tolist()
+            after = self.layer(i + 1)
+            terms = [
+                self._ball(cost) * after[head]
+                for cost, head in zip(costs, a.head[lo:hi].tolist(), strict=True)
+            ]
+            edge = lo + _choose(terms, sum(terms, arb(0)), tape)
+            written.append(int(a.label[edge]))
+            state = int(a.head[edge])
+        return written
 
 
 def _choose(terms: list[Any], total: Any, tape: Tape) -> int:

@@ -178,12 +178,38 @@ class Weights:
         """The weight of a wrong symbol on every edge (Hamming)."""
         return np.full(self.automaton.n_edges, self.z)
 
-    @cached_property
-    def matching(self) -> tuple[IntArray, IntArray, IntArray, bool]:
-        """(pointer, tails, heads, unique): the edges that carry each symbol.
+    def product(
+        self, rows: int, data: FloatArray, after: FloatArray, layer: FloatArray
+    ) -> None:
+        """Add the first `rows` rows of the edges' matrix times `after` to `layer`, in place."""
+        from scipy.sparse import _sparsetools
 
-        `unique` says that the tails of one symbol are distinct, so that they may be added at once.
-        """
+        indptr, head = self.indices
+        _sparsetools.csr_matvec(rows, len(after), indptr, head, data, after, layer)
+
+    @cached_property
+    def _matching(self) -> tuple[memoryview, IntArray, IntArray, memoryview, memoryview]:
+        """(pointer, tails, heads, tails, heads): the edges that carry each symbol, by tail."""
         a = self.automaton
         pointer, edges = a.by_label
-        return pointer, a.tail[edges], a.head[edges], self.same_label == 1
+        tails, heads = a.tail[edges], a.head[edges]
+        return memoryview(pointer), tails, heads, memoryview(tails), memoryview(heads)
+
+    def add_matching(
+        self, symbol: int, rows: int, factor: float, after: FloatArray, layer: FloatArray
+    ) -> None:
+        """Add `factor` times `after` to `layer` along the edges that carry `symbol`."""
+        pointer, tails, heads, tail, head = self._matching
+        lo, hi = pointer[symbol], pointer[symbol + 1]
+        if hi - lo <= 8:
+            # A few entries are changed faster one by one than by numpy's indexing.
+            entry, value = memoryview(layer), memoryview(after)
+            for e in range(lo, hi):
+                if tail[e] < rows:
+                    entry[tail[e]] += factor * value[head[e]]
+            return
+        hi = lo + int(np.searchsorted(tails[lo:hi], rows))
+        if self.same_label == 1:
+            layer[tails[lo:hi]] += factor * after[heads[lo:hi]]
+        else:
+            np.add.at(layer, tails[lo:hi], factor * after[heads[lo:hi]])
