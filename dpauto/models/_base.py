@@ -1,0 +1,94 @@
+"""What all models share: immutability, equality by content, pickling and display."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from dpauto.drawing import Diagram
+
+__all__ = ["Model"]
+
+_Self = TypeVar("_Self", bound="Model")
+
+
+class Model:
+    """An immutable model; two are equal if they have the same content in the same order.
+
+    Subclasses name in `_FIELDS` the attributes that make up the value. Anything else in an instance
+    is derived from those, cached, and left out when the model is pickled or compared.
+    """
+
+    _FIELDS: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def _new(cls: type[_Self], **fields: Any) -> _Self:
+        model = object.__new__(cls)
+        model.__setstate__(fields)
+        return model
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(state)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in self._FIELDS}
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable: build a new one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable: build a new one")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        pairs = [(self.__dict__[name], other.__dict__[name]) for name in self._FIELDS]
+        return all(
+            np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b) for a, b in pairs
+        )
+
+    def __hash__(self) -> int:
+        if "_hash" not in self.__dict__:
+            values = [self.__dict__[name] for name in self._FIELDS]
+            content = tuple(v.tobytes() if isinstance(v, np.ndarray) else v for v in values)
+            self.__dict__["_hash"] = hash((type(self).__name__, content))
+        return int(self.__dict__["_hash"])
+
+    def show_diagram(
+        self, path: str | PathLike[str] | None = None, *, limit: int | str | None = "readable"
+    ) -> Diagram:
+        """Return a drawing of the model, and save it where `path` is given.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to save it; the suffix says as what: .svg, .png, .pdf, or .dot for DOT text, which
+            needs no Graphviz.
+        limit : int, None or "readable", optional
+            Most nodes to draw; see `dpauto.drawing.diagram`.
+
+        Raises
+        ------
+        DrawingTooLarge
+            If the model has more states than `limit`.
+        MissingDependency
+            If an image is asked for and there is no Graphviz.
+        """
+        from dpauto.drawing import diagram
+
+        return diagram(self, path, limit=limit)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        try:
+            from dpauto.drawing import mimebundle
+
+            return mimebundle(self)
+        except Exception:  # noqa: BLE001 - a cell's value must show, whatever drawing runs into
+            return {"text/plain": repr(self)}

@@ -1,0 +1,125 @@
+"""Checks of what users pass to models, with messages that name the argument and the place."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any
+
+from dpauto.errors import InvalidModel
+from dpauto.words import Alphabet, Symbol, canonical_order
+
+__all__ = ["entries", "parse_moves", "parse_names", "parse_target_set", "shown", "state_number"]
+
+
+def shown(value: object) -> str:
+    """Return a repr that fits into a message."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def parse_names(values: Any, *, argument: str, noun: str) -> Alphabet:
+    """Return states or symbols as a numbered set.
+
+    Parameters
+    ----------
+    values : iterable of hashable
+        A string is read as its characters, an array as the plain values it holds.
+    argument, noun : str
+        What the message calls the argument and one of its members.
+
+    Raises
+    ------
+    InvalidModel
+        If there is none, or one is not hashable, occurs twice or is None (networkx graphs cannot
+        hold None).
+    """
+    if isinstance(values, Alphabet | range):
+        return _not_empty(values, argument, noun)
+    tolist = getattr(values, "tolist", None)
+    try:
+        names = canonical_order(tolist() if callable(tolist) else values)
+    except TypeError:
+        raise InvalidModel(f"{argument} must be an iterable of hashable {noun}s") from None
+    numbers: dict[Hashable, int] = {}
+    for number, name in enumerate(names):
+        try:
+            first = numbers.setdefault(name, number)
+        except TypeError:
+            raise InvalidModel(f"{argument}: {noun} number {number} is not hashable") from None
+        if name is None:
+            raise InvalidModel(f"{argument}: None cannot be a {noun}")
+        if first != number:
+            raise InvalidModel(f"{argument}: {noun} {shown(name)} occurs twice")
+    return _not_empty(names, argument, noun)
+
+
+def _not_empty(values: Any, argument: str, noun: str) -> Alphabet:
+    if not len(values):
+        raise InvalidModel(f"{argument} must hold at least one {noun}")
+    return Alphabet(values)
+
+
+def state_number(value: object, states: Alphabet, *, place: str, noun: str = "state") -> int:
+    """Return the number of a state (or symbol) that a model's argument names.
+
+    Raises
+    ------
+    InvalidModel
+        If it is unknown. A number written as text, or the other way round, is pointed out.
+    """
+    number = states.number(value)
+    if number is None:
+        hint = ""
+        for other in _lookalikes(value):
+            if other in states:
+                hint = f"; there is {shown(other)}, which is another {noun}"
+        raise InvalidModel(f"{place}: {shown(value)} is not a known {noun}{hint}")
+    return number
+
+
+def _lookalikes(value: object) -> Iterator[object]:
+    yield str(value)
+    if isinstance(value, str):
+        try:
+            yield int(value)
+        except ValueError:
+            return
+
+
+def entries(mapping: Any, *, place: str, shape: str) -> Iterator[tuple[Any, Any]]:
+    """Yield the items of a mapping; raises InvalidModel, naming the right shape, if it is none."""
+    if not isinstance(mapping, Mapping):
+        raise InvalidModel(f"{place} must be a mapping {shape}")
+    yield from mapping.items()
+
+
+def parse_target_set(targets: Any, states: Alphabet, *, place: str) -> list[int]:
+    """Return the numbers of the states in an iterable of states.
+
+    Raises
+    ------
+    InvalidModel
+        If `targets` is a bare state, not an iterable, or holds an unknown state.
+    """
+    if isinstance(targets, str) or states.number(targets) is not None:
+        raise InvalidModel(
+            f"{place} must be a set of states, not a bare state: write {{{shown(targets)}}}"
+        )
+    if not isinstance(targets, Iterable):
+        raise InvalidModel(f"{place} must be a set of states")
+    members: list[Symbol] = list(targets)
+    return [state_number(q, states, place=place) for q in members]
+
+
+def parse_moves(
+    transitions: Any, states: Alphabet, alphabet: Alphabet
+) -> Iterator[tuple[int, int, int]]:
+    """Yield (tail, head, label) numbers of the transitions that a user wrote down."""
+    shape = "{state: {symbol: {state, …}}}"
+    for state, moves in entries(transitions, place="transitions", shape=shape):
+        tail = state_number(state, states, place="transitions")
+        place = f"transitions[{shown(state)}]"
+        for symbol, targets in entries(moves, place=place, shape="{symbol: {state, …}}"):
+            label = state_number(symbol, alphabet, place=place, noun="symbol")
+            for head in parse_target_set(targets, states, place=f"{place}[{shown(symbol)}]"):
+                yield tail, head, label

@@ -1,0 +1,117 @@
+"""Random walks of a Markov chain, also where dead ends must be avoided."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from dpauto.arrays import Automaton
+from dpauto.errors import EmptyLanguage, InvalidArgument, StateLimitExceeded
+from dpauto.models._rows import FloatArray
+from dpauto.words import IntArray
+
+__all__ = ["Generator", "as_generator", "sample_walk"]
+
+Generator: TypeAlias = np.random.Generator | np.integer | int | None
+
+_CELL_LIMIT = 100_000_000
+
+
+def as_generator(rng: Generator) -> np.random.Generator:
+    """Return a numpy Generator for None, a seed or a Generator.
+
+    Raises
+    ------
+    InvalidArgument
+        If `rng` is something else.
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng
+    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
+    if rng is None or whole:
+        return np.random.default_rng(rng)
+    raise InvalidArgument("rng must be None, a seed of at least 0 or a numpy Generator")
+
+
+def sample_walk(
+    automaton: Automaton,
+    probability: FloatArray,
+    initial: int | None,
+    length: int,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Return the state numbers of a walk of `length` steps, shape (length,).
+
+    Parameters
+    ----------
+    automaton : Automaton
+        The chain's: its edges enter the state that they read.
+    probability : float array, shape (E,)
+        Of its edges.
+    initial : int or None
+        Number of the state before the walk; None draws the first state uniformly.
+    length : int
+    rng : numpy Generator
+
+    Raises
+    ------
+    EmptyLanguage
+        If every walk of that length meets a dead end.
+    StateLimitExceeded
+        If dead ends matter and states times steps exceed a hundred million.
+    """
+    indptr, head = automaton.indptr, automaton.head
+    # Logarithms of the probability to survive, for every number of steps still to go.
+    survival = _survival(automaton, probability, length)
+    uniforms = rng.random(length).tolist()
+    walk = np.empty(length, dtype=np.int64)
+    state = initial
+    for i, u in enumerate(uniforms):
+        if state is None:
+            heads = automaton.start_head
+            weights = np.ones(len(heads))
+        else:
+            row = slice(indptr[state], indptr[state + 1])
+            heads, weights = head[row], probability[row]
+        if survival is not None:
+            remaining = survival[length - 1 - i][heads]
+            best = remaining.max(initial=-np.inf)
+            if best == -np.inf:
+                raise EmptyLanguage(f"length: every walk of {length} steps meets a dead end")
+            weights = weights * np.exp(remaining - best)
+        cumulative = np.cumsum(weights)
+        # The last weights may be zero: stay below them even if u rounds up to the total.
+        pick = int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))
+        last = int(np.searchsorted(cumulative, cumulative[-1]))
+        state = walk[i] = heads[min(pick, last)]
+    return walk
+
+
+def _survival(
+    automaton: Automaton, probability: FloatArray, length: int
+) -> list[FloatArray] | None:
+    """Return log P(no dead end in the next k steps) for k = 0, …, length-1; None if never one."""
+    stuck = np.diff(automaton.indptr) == 0
+    if stuck.any():
+        _, level = automaton.forward_levels(length - 1)
+        stuck &= level > 0
+    # A dead start is met at once.
+    if not stuck.any() and automaton.start_head.size:
+        return None
+    if automaton.n_states * length > _CELL_LIMIT:
+        raise StateLimitExceeded(
+            f"avoiding dead ends for {length} steps among {automaton.n_states} states needs more"
+            f" than {_CELL_LIMIT} cells: shorten the walk or remove the dead ends"
+        )
+    nonempty = np.flatnonzero(np.diff(automaton.indptr))
+    starts = automaton.indptr[nonempty]
+    with np.errstate(divide="ignore"):
+        steps = np.log(probability)
+    survival = [np.zeros(automaton.n_states)]
+    for _ in range(length - 1):
+        ahead = np.full(automaton.n_states, -np.inf)
+        if nonempty.size:
+            ahead[nonempty] = np.logaddexp.reduceat(steps + survival[-1][automaton.head], starts)
+        survival.append(ahead)
+    return survival
