@@ -1,4 +1,5 @@
 # Everything runs in .venv, which is made when first needed and renewed when pyproject.toml changes.
+# The examples of one page build on each other, so tests are shared out by file.
 # Another interpreter: make test PYTHON=python3.13
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ demo: $(VENV)/.for-use ## release the built-in Sioux Falls trips, with a table a
 	$(BIN)/dpauto demo
 
 test: $(VENV)/.for-development ## run every test and every example of the documentation
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 lint: $(VENV)/.for-development ## check style, types and the order of the rooms
 	$(BIN)/ruff check

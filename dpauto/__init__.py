@@ -65,11 +65,19 @@ __all__ = [
     "hamming_distance",
     "mnfa",
     "neighbour_report",
+    "sampled_neighbours",
     "sioux_falls",
 ]
 
 _NAMES_BY_MODULE = {
-    "accuracy": ["ErrorLaw", "bounds", "choose_epsilon", "compare", "neighbour_report"],
+    "accuracy": [
+        "ErrorLaw",
+        "bounds",
+        "choose_epsilon",
+        "compare",
+        "neighbour_report",
+        "sampled_neighbours",
+    ],
     # The function is `dpauto.audit`; were its module named so too, importing one would hide the
     # other.
     "auditing": ["audit", "audit_releases"],
@@ -120,7 +128,14 @@ def __dir__() -> list[str]:
 
 # The same names once more for type checkers and editors, which do not run `__getattr__`.
 if TYPE_CHECKING:
-    from dpauto.accuracy import ErrorLaw, bounds, choose_epsilon, compare, neighbour_report
+    from dpauto.accuracy import (
+        ErrorLaw,
+        bounds,
+        choose_epsilon,
+        compare,
+        neighbour_report,
+        sampled_neighbours,
+    )
     from dpauto.auditing import audit, audit_releases
     from dpauto.calibration import Certificate, certify
     from dpauto.errors import (
