@@ -123,7 +123,7 @@ class Alphabet(Sequence[Symbol]):
 
     def __init__(self, symbols: Iterable[Symbol]) -> None:
         if isinstance(symbols, Alphabet):
-            self._symbols: Sequence[Symbol] = symbols._symbols
+            self._symbols: tuple[Symbol, ...] | range = symbols._symbols
             self._numbers: dict[Symbol, int] | None = symbols._numbers
             return
         if isinstance(symbols, range) and symbols == range(len(symbols)):
@@ -157,6 +157,11 @@ class Alphabet(Sequence[Symbol]):
             content = f"{type(symbol).__module__}.{type(symbol).__qualname__}:{symbol!r}".encode()
             whole.update(len(content).to_bytes(8, "big") + content)
         return whole.digest()
+
+    @property
+    def symbols(self) -> tuple[Symbol, ...] | range:
+        """The symbols in order: a tuple, or a range where they are 0, 1, …, m-1."""
+        return self._symbols
 
     def __len__(self) -> int:
         return len(self._symbols)
@@ -290,7 +295,7 @@ class Costs:
         #: int64 array, shape (symbols, symbols): numerators of the costs, [true, written].
         self.matrix = np.array(whole, dtype=np.int64)
         self.matrix.setflags(write=False)
-        #: max |c(x, s) - c(y, s)|: how far one substitution can move the cost (a Fraction).
+        #: ``max |c(x, s) - c(y, s)|``: how far one substitution can move the cost (a Fraction).
         self.spread = Fraction(
             int((self.matrix.max(axis=0) - self.matrix.min(axis=0)).max()), self.denominator
         )
