@@ -328,7 +328,8 @@ class _Series:
 def _edge_costs(costs: Costs | None, symbol: int, label: IntArray) -> IntArray:
     """Cost of every edge against the true symbol."""
     if costs is None:
-        return (label != symbol).astype(np.int64)
+        wrong: IntArray = (label != symbol).astype(np.int64)
+        return wrong
     of_true: IntArray = costs.matrix[symbol]
     return of_true[label]
 

@@ -1,0 +1,22 @@
+"""Accuracy: Theorem 2, comparing mechanisms, choosing epsilon, and what a guarantee hides.
+
+The exact laws themselves are in `dpauto.laws`.
+"""
+
+from dpauto.accuracy.bounds import Bounds, bounds
+from dpauto.accuracy.comparing import MECHANISMS, Comparison, choose_epsilon, compare
+from dpauto.accuracy.neighbours import NeighbourReport, neighbour_report, sampled_neighbours
+from dpauto.laws import ErrorLaw
+
+__all__ = [
+    "MECHANISMS",
+    "Bounds",
+    "Comparison",
+    "ErrorLaw",
+    "NeighbourReport",
+    "bounds",
+    "choose_epsilon",
+    "compare",
+    "neighbour_report",
+    "sampled_neighbours",
+]

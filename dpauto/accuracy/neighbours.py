@@ -1,0 +1,207 @@
+"""How many feasible words a guarantee hides a word among."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from dpauto.errors import InvalidArgument, NotPrivateWarning
+from dpauto.language import Language
+from dpauto.privacy import parse_adjacency
+from dpauto.randomness import Random, as_source
+from dpauto.words import IntArray, Symbol
+
+__all__ = [
+    "NeighbourReport",
+    "nearby_counts",
+    "neighbour_report",
+    "sampled_neighbours",
+]
+
+#: The seed of public samples: the same words, hence the same warning, every time.
+SEED = 0
+
+
+class NeighbourReport(NamedTuple):
+    """How many other feasible words lie within the adjacency of each word.
+
+    Attributes
+    ----------
+    adjacency : int
+        b.
+    counts : tuple of tuples of int
+        For each word N_1 … N_b: other feasible words at 1 … b substitutions.
+    """
+
+    adjacency: int
+    counts: tuple[tuple[int, ...], ...]
+
+    @property
+    def within(self) -> tuple[int, ...]:
+        """For each word, the other feasible words within b substitutions."""
+        return tuple(sum(counts) for counts in self.counts)
+
+    @property
+    def alone(self) -> float:
+        """Fraction of the words that have no other feasible word within b substitutions."""
+        return sum(not near for near in self.within) / len(self.counts)
+
+    @property
+    def median(self) -> float:
+        """Median number of other feasible words within b substitutions."""
+        ordered = sorted(self.within)
+        half = len(ordered) // 2
+        return float(ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2)
+
+    @property
+    def nearly_empty(self) -> bool:
+        """Whether the guarantee says little: at least half of the words are alone."""
+        return 2 * self.alone >= 1
+
+    def __str__(self) -> str:
+        b = self.adjacency
+        text = (
+            f"{self.median:.6g} other feasible words lie within {b}"
+            f" substitution{'s' if b > 1 else ''} of a word (median of {len(self.counts)});"
+            f" {self.alone:.0%} of the words have none"
+        )
+        if self.nearly_empty:
+            text += ". The guarantee then says little: take a longer adjacency"
+        return text
+
+
+def neighbour_report(
+    language: Language, words: Iterable[Iterable[Symbol]], *, adjacency: int
+) -> NeighbourReport:
+    """Return how many other feasible words lie within the adjacency of each word.
+
+    The guarantee makes a word indistinguishable from those within b substitutions. If none of them
+    is feasible, everybody knows that the word was not one of them, and the guarantee says little.
+
+    Parameters
+    ----------
+    language : Language
+    words : iterable of words
+        Public words, feasible or not. The report depends on them: one made from sensitive words is
+        as sensitive as they are. `sampled_neighbours` chooses public ones.
+    adjacency : int
+        b, at least 1.
+
+    Returns
+    -------
+    NeighbourReport
+
+    Raises
+    ------
+    InvalidArgument
+        If `adjacency` is not a whole number of at least 1, or there is no word.
+    InvalidWord, UnknownSymbol
+        If a word does not fit the language.
+
+    Notes
+    -----
+    Only distances up to b are counted, from the start on and dropping whatever exceeds b, so that
+    the states to look at stay near the word even in a large network.
+
+    Examples
+    --------
+    >>> language = Language.of(["aa", "ab", "bb", "cc"])
+    >>> report = neighbour_report(language, ["aa", "cc"], adjacency=1)
+    >>> report.within, report.alone
+    ((1, 0), 0.5)
+    """
+    b = parse_adjacency(adjacency)
+    counts = tuple(
+        tuple(nearby_counts(language, language.encode(w, name=f"words: word {row}"), b)[1:])
+        for row, w in enumerate(words, 1)
+    )
+    if not counts:
+        raise InvalidArgument("words must hold at least one word")
+    return NeighbourReport(b, counts)
+
+
+def sampled_neighbours(
+    language: Language, *, adjacency: int, samples: int = 100, rng: Random = SEED
+) -> NeighbourReport:
+    """Return the report for uniform random words of the language: no sensitive word is looked at.
+
+    Parameters
+    ----------
+    language : Language
+    adjacency : int
+        b, at least 1.
+    samples : int, optional
+        At least 1.
+    rng : None, int, numpy Generator or bit source, optional
+        By default a fixed seed: the report is then a function of the language and b alone, so a
+        warning based on it tells nothing about the words that are released.
+
+    Returns
+    -------
+    NeighbourReport
+
+    Examples
+    --------
+    >>> sampled_neighbours(Language.all_words("ab", 3), adjacency=1).median
+    3.0
+    """
+    if samples < 1:
+        raise InvalidArgument("samples must be at least 1")
+    with warnings.catch_warnings():
+        # The samples are public, so a public seed is no leak.
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        source = as_source(rng)
+    words = [language.random_word(source) for _ in range(samples)]
+    return neighbour_report(language, words, adjacency=adjacency)
+
+
+def nearby_counts(language: Language, word: IntArray, limit: int) -> list[int]:
+    """Return N_0 … N_limit, the words of L at each distance up to `limit`, exactly.
+
+    Parameters
+    ----------
+    language : Language
+    word : int array, shape (n,)
+        Symbol numbers; the word need not be feasible.
+    limit : int
+        At least 0; capped at n.
+    """
+    limit = min(limit, language.length)
+    if language.is_all_words:
+        return language.level_counts(language.decode(word))[: limit + 1]
+    a, n = language.automaton, language.length
+    states, counts = _step(a.start_head, a.start_label != word[0], None, limit)
+    for i in range(1, n):
+        edges = a.out_edges(states)
+        origin = np.repeat(np.arange(len(states)), np.diff(a.indptr)[states])
+        states, counts = _step(a.head[edges], a.label[edges] != word[i], counts[origin], limit)
+        useful = language.finishing(n - i - 1)[states]
+        states, counts = states[useful], counts[useful]
+    ends = counts[a.final[states]]
+    totals = [int(total) for total in ends.astype(object).sum(axis=0)] if len(ends) else []
+    return totals or [0] * (limit + 1)
+
+
+def _step(
+    heads: IntArray, wrong: IntArray, counts: IntArray | None, limit: int
+) -> tuple[IntArray, IntArray]:
+    """Move counts per (state, errors) along edges; what exceeds `limit` errors is dropped."""
+    if counts is None:
+        moved = np.zeros((len(heads), limit + 1), dtype=np.int64)
+        moved[:, 0] = 1
+    else:
+        moved = counts
+    shifted = np.zeros_like(moved)
+    shifted[:, 1:] = moved[:, :-1]
+    moved = np.where(wrong[:, None], shifted, moved)
+    alive = (moved != 0).any(axis=1)
+    heads, moved = heads[alive], moved[alive]
+    states, row = np.unique(heads, return_inverse=True)
+    if moved.dtype != object and float(moved.max(initial=0)) * max(1, len(heads)) >= 2**62:
+        moved = moved.astype(object)
+    sums = np.zeros((len(states), limit + 1), dtype=moved.dtype)
+    np.add.at(sums, row, moved)
+    return states, sums
