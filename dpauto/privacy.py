@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from numbers import Integral, Rational
+from numbers import Integral, Rational, Real
 from typing import TypeAlias
 
 from dpauto.errors import InvalidArgument
@@ -41,10 +41,13 @@ def parse_epsilon(value: Epsilon, *, name: str = "epsilon") -> Fraction:
     (Fraction(1, 10), Fraction(1, 3), Fraction(2, 1))
     """
     wanted = f"{name} must be a positive number such as 1, 0.5 or '1/3'"
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal | str):
         raise InvalidArgument(wanted)
     try:
         if isinstance(value, Rational):
+            # int(): a numpy integer would stay one inside the fraction, and overflow.
+            exact = Fraction(int(value.numerator), int(value.denominator))
+        elif isinstance(value, Decimal):
             exact = Fraction(value)
         elif isinstance(value, str) and "/" in value:
             exact = Fraction(value.replace(" ", ""))

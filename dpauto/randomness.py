@@ -1,9 +1,9 @@
 """Sources of random bits, and the tape of uniforms that one release reads from.
 
-A release takes its decisions on finitely many uniform reals, each an endless string of bits of which
-only the first are read (`Tape`). When those do not decide, the same release is run again on *the same
-bits*, extended. So a source must give every uniform a string that can be continued later, whatever
-the others read meanwhile.
+A release takes its decisions on finitely many uniform reals, each an endless string of bits of
+which only the first are read (`Tape`). When those do not decide, the same release is run again on
+*the same bits*, extended. So a source must give every uniform a string that can be continued later,
+whatever the others read meanwhile.
 
 Where the bits come from is a `BitSource`: the operating system, a seed (for experiments) or a key
 (for pipelines, where a retried task must repeat its release and not make a second one).
@@ -79,7 +79,9 @@ class BitSource(Protocol):
 
     private: bool
 
-    def seeds(self, contexts: Sequence[bytes], records: Sequence[Hashable] | None) -> list[bytes | None]:
+    def seeds(
+        self, contexts: Sequence[bytes], records: Sequence[Hashable] | None
+    ) -> list[bytes | None]:
         """Return the seed of each release's tape, or None where the system's generator serves.
 
         `contexts` encode all that a release depends on; `records` are the ids of the words.
@@ -98,7 +100,9 @@ class SystemBits:
 
     private = True
 
-    def seeds(self, contexts: Sequence[bytes], records: Sequence[Hashable] | None) -> list[bytes | None]:
+    def seeds(
+        self, contexts: Sequence[bytes], records: Sequence[Hashable] | None
+    ) -> list[bytes | None]:
         """Return None for every release: each tape asks the system itself."""
         return [None] * len(contexts)
 
@@ -135,7 +139,9 @@ class SeededBits:
         self._seed = int(seed)
         self._used = 0
 
-    def seeds(self, contexts: Sequence[bytes], records: Sequence[Hashable] | None) -> list[bytes | None]:
+    def seeds(
+        self, contexts: Sequence[bytes], records: Sequence[Hashable] | None
+    ) -> list[bytes | None]:
         """Return one seed per release, from the running number of the release."""
         first, self._used = self._used, self._used + len(contexts)
         return [
@@ -174,10 +180,14 @@ class KeyedBits:
 
     def __init__(self, key: bytes) -> None:
         if not isinstance(key, bytes | bytearray) or len(key) < 16:
-            raise InvalidArgument("key must be at least 16 bytes, for example secrets.token_bytes(32)")
+            raise InvalidArgument(
+                "key must be at least 16 bytes, for example secrets.token_bytes(32)"
+            )
         self._key = bytes(key)
 
-    def seeds(self, contexts: Sequence[bytes], records: Sequence[Hashable] | None) -> list[bytes | None]:
+    def seeds(
+        self, contexts: Sequence[bytes], records: Sequence[Hashable] | None
+    ) -> list[bytes | None]:
         """Return one seed per release.
 
         Raises
@@ -188,12 +198,18 @@ class KeyedBits:
             If an id occurs twice.
         """
         if records is None or len(records) != len(contexts) or any(r is None for r in records):
-            raise InvalidArgument("record must be given with KeyedBits: one distinct id for each word")
-        if len(set(records)) != len(records):
-            raise DuplicateRecord("record ids must be distinct: two words would share their random bits")
+            raise InvalidArgument(
+                "record must be given with KeyedBits: one distinct id for each word"
+            )
+        # Compared as encoded: that is what the bits depend on.
+        ids = [encode(record) for record in records]
+        if len(set(ids)) != len(ids):
+            raise DuplicateRecord(
+                "record ids must be distinct: two words would share their random bits"
+            )
         return [
             _digest(encode("keyed", self._key, record, context))
-            for record, context in zip(records, contexts, strict=True)
+            for record, context in zip(ids, contexts, strict=True)
         ]
 
     def __repr__(self) -> str:
@@ -298,7 +314,7 @@ class Tape:
         low = (u & np.uint64(0xFFFFFFFF)) * np.uint64(bound)
         high = (u >> np.uint64(32)) * np.uint64(bound) + (low >> np.uint64(32))
         drawn = (high >> np.uint64(32)).astype(np.int64)
-        # floor((u + 1) bound / 2^64) may be larger only if the product's last 64 bits are near full.
+        # The next u may give a larger one only if the product's last 64 bits are near full.
         for k in np.flatnonzero(u * np.uint64(bound) > np.uint64(2**64 - bound)).tolist():
             self._next = first + k
             drawn[k] = self.below(bound)

@@ -65,9 +65,7 @@ def hamming_distance(w: Iterable[Symbol], v: Iterable[Symbol]) -> int:
     """
     left, right = as_word(w), as_word(v, name="v")
     if len(left) != len(right):
-        raise InvalidWord(
-            f"v must have the length of w: lengths are {len(left)} and {len(right)}"
-        )
+        raise InvalidWord(f"v must have the length of w: lengths are {len(left)} and {len(right)}")
     return sum(a != b for a, b in zip(left, right, strict=True))
 
 
@@ -139,7 +137,9 @@ class Alphabet(Sequence[Symbol]):
                 try:
                     first = self._numbers.setdefault(symbol, number)
                 except TypeError:
-                    raise InvalidModel(f"alphabet: symbol number {number} is not hashable") from None
+                    raise InvalidModel(
+                        f"alphabet: symbol number {number} is not hashable"
+                    ) from None
                 if first != number:
                     raise InvalidModel(f"alphabet: symbol {symbol!r} occurs twice")
         self._check_size()
@@ -154,7 +154,9 @@ class Alphabet(Sequence[Symbol]):
             return hashlib.sha256(f"range {len(self)}".encode()).digest()
         whole = hashlib.sha256()
         for symbol in self._symbols:
-            content = f"{type(symbol).__module__}.{type(symbol).__qualname__}:{symbol!r}".encode()
+            content = (
+                f"{type(symbol).__module__}.{type(symbol).__qualname__}:{_text(symbol)}".encode()
+            )
             whole.update(len(content).to_bytes(8, "big") + content)
         return whole.digest()
 
@@ -284,11 +286,11 @@ class Costs:
         size = len(alphabet)
         if size > 4096:
             raise InvalidArgument(f"costs need an alphabet of at most 4096 symbols, not {size}")
-        exact = [
-            [self._entry(table, alphabet, i, j) for j in range(size)] for i in range(size)
-        ]
+        exact = [[self._entry(table, alphabet, i, j) for j in range(size)] for i in range(size)]
         self.alphabet = alphabet
-        self.denominator = int(np.lcm.reduce([c.denominator for row in exact for c in row], dtype=object))
+        self.denominator = int(
+            np.lcm.reduce([c.denominator for row in exact for c in row], dtype=object)
+        )
         whole = [[int(c * self.denominator) for c in row] for row in exact]
         if max(max(row) for row in whole) >= 2**62:
             raise InvalidArgument("costs are too large: numerators must stay below 2**62")

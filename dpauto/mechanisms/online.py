@@ -116,7 +116,7 @@ class Online(Mechanism):
         return found
 
     def _attempt(self, word: IntArray, tape: Tape, attempt: int) -> IntArray:
-        if self.language.is_all_words and attempt == 0:
+        if self.language.is_all_words:
             return self._everywhere(word, tape)
         language, n = self._walked, len(word)
         a = language.automaton
@@ -155,10 +155,15 @@ class Online(Mechanism):
         size = len(self.language.alphabet)
         if size == 1:
             return word
-        u = tape.uniforms(len(word))
-        low, high = self._keep_below(size, WORD_BITS)
-        wrong = np.flatnonzero(u >= min(high, 2**WORD_BITS - 1))
-        if (u >= low).sum() != len(wrong):
+        low, high = self._keep_below(size, tape.bits)
+        # As integers of any size when they are read to more than 64 bits; in the same order.
+        u = (
+            tape.uniforms(len(word))
+            if tape.bits == WORD_BITS
+            else np.array([tape.uniform()[0] for _ in word], dtype=object)
+        )
+        wrong = np.flatnonzero(u >= high)
+        if np.count_nonzero(u >= low) != len(wrong):
             raise Undecided
         written = word.copy()
         other = tape.below_many(len(wrong), size - 1)

@@ -68,12 +68,14 @@ def permute_and_flip(proposals: Proposals, tape: Tape) -> IntArray:
     McKenna and Sheldon, arXiv 2010.12603 (permute-and-flip); Ding et al., arXiv 2105.07260 (its
     exponential clocks). The derivation is on the docs' page about permute-and-flip.
     """
+    from flint import arb
+
     total = proposals.outside
     if total.is_zero():
         return proposals.draw_nearest(tape)
     largest = proposals.largest
     deadline = -(uniform_ball(tape).log() / proposals.count).expm1()
-    clock = total - total
+    clock = arb(0)
     while True:
         clock -= uniform_ball(tape).log()
         grown = largest * clock / total
@@ -95,11 +97,13 @@ def exponential(proposals: Proposals, tape: Tape) -> IntArray:
     ----------
     Chen, Leahy, Jones and Hale, arXiv 2202.03325.
     """
-    total = proposals.outside
+    from flint import arb
+
+    total, nearest = proposals.outside, arb(proposals.count)
     while True:
         if total.is_zero():
             return proposals.draw_nearest(tape)
-        if _surely(uniform_ball(tape) * (total + proposals.count), total - total + proposals.count):
+        if _surely(uniform_ball(tape) * (total + nearest), nearest):
             return proposals.draw_nearest(tape)
         word = proposals.draw_outside(tape)
         if word is not None:

@@ -52,11 +52,21 @@ class AllWordsTable:
 
     @cached_property
     def entries(self) -> int:
-        """Entries of the table: it ends where probabilities fall below exp(-45), or at n, or 65536."""
-        from flint import arb
+        """Entries of the table: until probabilities fall below exp(-45), at most n or 65536."""
+        from flint import arb, ctx
 
-        enough = float((arb(45) / -self.log_right()).mid()) if self.size > 1 else 1.0
-        return max(1, min(self.length, 65536, int(enough) + 1))
+        # How a tape is read depends on this, so the precision of an attempt must not matter.
+        with ctx.workprec(WORD_BITS):
+            enough = arb(45) / -self.log_right() if self.size > 1 else arb(1)
+            return max(1, min(self.length, 65536, int(min(float(enough.mid()), 65536.0)) + 1))
+
+    @cached_property
+    def error_rate(self) -> float:
+        """The probability q of an error, to about 2**-53."""
+        from flint import ctx
+
+        with ctx.workprec(WORD_BITS):
+            return float(-self.log_right().expm1().mid())
 
     def bounds(self, bits: int) -> tuple[list[int], list[int]]:
         """Return integers (low, high) with low_g <= (1 - q)^g 2**bits <= high_g, descending.
@@ -78,10 +88,12 @@ class AllWordsTable:
     @cached_property
     def ascending(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """`bounds` at 64 bits, in ascending order, as arrays."""
-        low, high = self.bounds(WORD_BITS)
         top = 2**WORD_BITS - 1
-        as_array = [np.array([min(v, top) for v in reversed(side)], dtype=np.uint64) for side in (low, high)]
-        return as_array[0], as_array[1]
+        low, high = (
+            np.array([min(value, top) for value in reversed(side)], dtype=np.uint64)
+            for side in self.bounds(WORD_BITS)
+        )
+        return low, high
 
 
 class AllWords:
@@ -130,7 +142,7 @@ class AllWords:
         errors = [np.array([last])]
         while last < n - 1:
             # Uniforms for the errors to be expected and some to spare; what lies beyond n is left.
-            expected = int((n - 1 - last) * self._error_rate)
+            expected = int((n - 1 - last) * table.error_rate)
             rights = self._rights(expected + 4 * math.isqrt(expected) + 8, tape)
             is_error = rights < table.entries
             positions = last + np.cumsum(rights + is_error)
@@ -141,10 +153,6 @@ class AllWords:
         other = tape.below_many(len(wrong), table.size - 1)
         written[wrong] = other + (other >= self._word[wrong])
         return written
-
-    @cached_property
-    def _error_rate(self) -> float:
-        return float(-self._table.log_right().expm1().mid())
 
     def _first_error(self, tape: Tape) -> int:
         """Position of the first error, by bisection of its distribution function."""
