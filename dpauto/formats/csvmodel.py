@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +50,13 @@ def read_csv(name: str, options: ModelOptions) -> MarkovChain:
             )
         if all(_is_number(cell) for cell in header):
             return _adjacency(name, header, rows, options)
-        return _matrix(name, header, rows, options)
+        first = next(rows, (2, [""]))
+        if first[1][0].strip() not in [cell.strip() for cell in header]:
+            raise InvalidFile(
+                f"{name}: neither an edge list (columns source and target, or u and v) nor a transition"
+                " matrix (a header of states, and the state first in each row)"
+            )
+        return _matrix(name, header, chain([first], rows), options)
 
 
 def read_edges(name: str, options: ModelOptions) -> MarkovChain:

@@ -119,7 +119,7 @@ def parse_regex(pattern: str, options: ModelOptions) -> NFA:
     if not options.alphabet:
         return NFA.from_regex(pattern)
     try:
-        letters: list[Symbol] = list(NFA.from_regex(pattern).alphabet)
+        letters = [str(letter) for letter in NFA.from_regex(pattern).alphabet]
     except InvalidModel:
         # A pattern such as .* names no letter of its own.
         letters = []

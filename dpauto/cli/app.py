@@ -1,0 +1,118 @@
+"""The `dpauto` command: its subcommands, and one line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import click
+
+from dpauto import __version__
+from dpauto.errors import DpautoError, NotPrivateWarning
+
+__all__ = ["commands", "main"]
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+#: Subcommand to the module that holds it; only the one that runs is imported.
+_COMMANDS = ("release", "show", "error", "draw", "certify", "audit", "demo")
+
+
+class _Commands(click.Group):
+    """Imports a subcommand when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"dpauto.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="dpauto", message="%(prog)s %(version)s")
+@click.pass_context
+def commands(context: click.Context) -> None:
+    """Publish trajectories of symbols under word-level differential privacy.
+
+    MODEL, the public description of what is feasible, is a file (GraphML, JSON, CSV edge list or
+    matrix, DOT, PRISM, DRN, XES, npy/npz; its suffix tells, --format overrides, .gz is transparent),
+    or regex:PATTERN, or all:abc (every word). TRIPS is text (a word a line), CSV, TSV or Parquet.
+    "-" is standard input or output.
+
+    Exit status: 0 done, 2 bad usage or input.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default those of the process.
+
+    Returns
+    -------
+    int
+        0 done; 2 bad usage or input, told in one line on standard error; 130 interrupted.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a letter gets an escape instead of a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with _warnings_last():
+            status = commands.main(args=arguments, prog_name="dpauto", standalone_mode=False)
+            sys.stdout.flush()
+    except click.ClickException as error:
+        return _fail(error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has what they wanted. Nothing more can be flushed there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return _fail(f"{place}{error.strerror or error}")
+    except MemoryError:
+        return _fail("not enough memory for this model and these trips")
+    except DpautoError as error:
+        return _fail(str(error))
+    return status if isinstance(status, int) else 0
+
+
+def _fail(message: str) -> int:
+    print(f"dpauto: {' '.join(message.split())}", file=sys.stderr)
+    return BAD_INPUT
+
+
+@contextmanager
+def _warnings_last() -> Iterator[None]:
+    """Show each warning once, in a line, when all went well: a failure is told in one line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        # --seed says so itself, in the words of the command line.
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning):
+            warnings.simplefilter("ignore", category)
+        yield
+        lines = dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught)
+    for line in lines:
+        print(f"dpauto: warning: {line}", file=sys.stderr)

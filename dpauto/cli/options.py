@@ -1,0 +1,211 @@
+"""Options that several commands share, and what they are turned into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from dpauto.errors import DpautoError, InvalidArgument
+from dpauto.formats import MODEL_FORMATS, read_model
+
+if TYPE_CHECKING:
+    from dpauto.formats import Model
+    from dpauto.language import Language
+
+__all__ = [
+    "ModelChoice",
+    "adjacency_option",
+    "epsilon_option",
+    "epsilons_option",
+    "mechanism_option",
+    "model_argument",
+    "model_option",
+    "model_options",
+    "reading_options",
+    "symbols",
+    "trips_options",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+MECHANISMS = ("permute-and-flip", "exponential", "online", "calibrated")
+
+
+def _all(*decorators: Callable[[Any], Any]) -> Callable[[Function], Function]:
+    def decorate(function: Function) -> Function:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+model_argument = click.argument("model", metavar="MODEL")
+
+model_option = click.option(
+    "--model",
+    required=True,
+    metavar="MODEL",
+    help="What is feasible: a file, regex:PATTERN, or all:abc (every word).",
+)
+
+#: How a model's file is read.
+model_options = _all(
+    click.option(
+        "--format",
+        "format_",
+        type=click.Choice(MODEL_FORMATS),
+        help="Format of MODEL, whatever its suffix says.",
+    ),
+    click.option(
+        "--states",
+        type=click.Choice(["nodes", "links"]),
+        default="nodes",
+        show_default=True,
+        help="In road graphs: whether nodes or links are the states.",
+    ),
+    click.option(
+        "--initial",
+        metavar="STATE",
+        help="The public start; it is not part of the word. Without it a trip may start anywhere"
+        " (or where the file says).",
+    ),
+    click.option(
+        "--alphabet", metavar="SYMBOLS", help="Further symbols, such as xyz or north,south."
+    ),
+    click.option(
+        "--observe",
+        type=click.Choice(["states", "actions", "both"]),
+        default="states",
+        show_default=True,
+        help="In MDPs: what a symbol is. With both it is written action/state.",
+    ),
+)
+
+#: How text is split into words.
+reading_options = _all(
+    click.option(
+        "--after",
+        metavar="TEXT",
+        help="In text: what stands before the trip, up to and including TEXT, is copied.",
+    ),
+    click.option(
+        "--separator",
+        metavar="TEXT",
+        help="What stands between two symbols; by default white space. '' makes every character a"
+        " symbol.",
+    ),
+)
+
+trips_options = _all(
+    click.option(
+        "--trips-format",
+        type=click.Choice(["text", "csv", "tsv", "parquet"]),
+        help="Format of TRIPS, whatever its suffix says.",
+    ),
+    click.option(
+        "--column",
+        default="trip",
+        show_default=True,
+        metavar="NAME",
+        help="Column of the trips in CSV, TSV and Parquet.",
+    ),
+)
+
+epsilon_option = click.option(
+    "--epsilon",
+    required=True,
+    metavar="E",
+    help="The privacy budget of each trip, such as 3, 0.5 or 1/3.",
+)
+
+epsilons_option = click.option(
+    "--epsilon",
+    "epsilons",
+    required=True,
+    metavar="E,E,…",
+    help="Privacy budgets to compare, such as 0.5,1,3,5.",
+)
+
+adjacency_option = click.option(
+    "--adjacency",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="B",
+    help="Words within B substitutions of each other are hard to tell apart.",
+)
+
+mechanism_option = click.option(
+    "--mechanism",
+    type=click.Choice(MECHANISMS),
+    default="permute-and-flip",
+    show_default=True,
+)
+
+
+class ModelChoice:
+    """The model of a command and how its runs are observed.
+
+    Attributes
+    ----------
+    source : str
+        As the user named it.
+    model : NFA, MarkovChain, MDP, EveryWord or WordList
+    """
+
+    def __init__(
+        self,
+        source: str,
+        *,
+        format_: str | None,
+        states: str,
+        initial: str | None,
+        alphabet: str | None,
+        observe: str,
+        after: str | None = None,
+        separator: str | None = None,
+    ) -> None:
+        from dpauto.models import MDP
+
+        self.source = source
+        self.model: Model = read_model(
+            source,
+            format=format_,
+            states=states,
+            initial=initial,
+            alphabet=symbols(alphabet),
+            after=after,
+            separator=separator,
+        )
+        self._options: dict[str, Any] = {}
+        if isinstance(self.model, MDP):
+            self._options["observe"] = observe
+        elif observe != "states":
+            raise InvalidArgument("observe: only MDPs have actions to observe")
+
+    def language(self, length: int) -> Language:
+        """Return the language of a length.
+
+        Raises
+        ------
+        DpautoError
+            As the model's own method does, with the model's name in front where it is not about
+            the length.
+        """
+        try:
+            language: Language = self.model.language(length, **self._options)
+        except DpautoError as error:
+            text = str(error)
+            if text.startswith("length"):
+                raise
+            raise type(error)(f"{self.source}: {text}") from None
+        return language
+
+
+def symbols(text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    return [part.strip() for part in text.split(",")] if "," in text else list(text)
