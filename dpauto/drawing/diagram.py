@@ -33,9 +33,12 @@ class Diagram:
     dot : str
         The drawing in the DOT language. It shows what it draws: the drawing of an `MNFA` shows the
         sensitive word.
+    engine : {"dot", "neato"}
+        The Graphviz layout that it asks for.
     """
 
     dot: str
+    engine: str = "dot"
 
     def __repr__(self) -> str:
         return f"<Diagram: {len(self.dot)} characters of DOT>"
@@ -58,7 +61,7 @@ class Diagram:
         DrawingTooLarge
             If the layout takes longer than `timeout`.
         """
-        return render_dot(self.dot, "svg", timeout=timeout).decode()
+        return render_dot(self.dot, "svg", engine=self.engine, timeout=timeout).decode()
 
     def render(self, path: str | os.PathLike[str], *, timeout: float = 60) -> Path:
         """Write the drawing to a file; nothing is left half-written.
@@ -94,7 +97,7 @@ class Diagram:
         if suffix in (".dot", ".gv"):
             content = self.dot.encode()
         elif suffix in FORMATS:
-            content = render_dot(self.dot, FORMATS[suffix], timeout=timeout)
+            content = render_dot(self.dot, FORMATS[suffix], engine=self.engine, timeout=timeout)
         else:
             raise InvalidArgument("path must end in .svg, .png, .pdf, .dot or .gv")
         with writing(os.fspath(place)) as out:
@@ -167,7 +170,7 @@ def diagram(
     if limit == "readable" and not drawn.layered:
         most = READABLE
     _check_size(drawn.size, most)
-    drawing = Diagram(to_dot(drawn))
+    drawing = Diagram(to_dot(drawn), drawn.engine)
     if path is not None:
         drawing.render(path)
     return drawing

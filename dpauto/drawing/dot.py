@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from typing import Final
 
@@ -62,6 +63,32 @@ _EDGE_STYLES: Final[Mapping[str, Mapping[str, str]]] = {
     "true": {"color": TRUE, "fontcolor": TRUE, "penwidth": "2.2", "weight": "8"},
     "wrong": {"color": WRONG, "fontcolor": WRONG},
 }
+#: A graph that goes both ways almost everywhere has no direction to be laid out along: Graphviz
+#: places its nodes by their distances (`neato`), with labels where the arrows begin.
+_NETWORK_GRAPH: Final = {
+    "layout": "neato",
+    "start": "7",
+    "overlap": "scale",
+    "outputorder": "edgesfirst",
+    "pad": "0.15",
+    "fontname": _FONT,
+}
+_NETWORK_EDGE: Final = {
+    "len": "1.7",
+    "labeldistance": "2.8",
+    "labelangle": "22",
+    "labelfontname": _FONT,
+    "labelfontsize": "9",
+    "labelfontcolor": INK,
+}
+_TWO_WAY: Final = 0.6
+_NETWORK_NODES: Final = 6
+#: So many arrows per node leave no direction either, and `dot` takes minutes for them.
+_DENSE: Final = 2.5
+_DENSE_NODES: Final = 12
+#: And with so many, labels would cover one another.
+_CROWDED: Final = 5
+_CROWDED_EDGE: Final = {"color": "#9aa5b1", "penwidth": "0.6", "arrowsize": "0.5", "len": "2.4"}
 #: Labels up to this long are drawn in circles, longer ones in boxes.
 _CIRCLE_CHARACTERS: Final = 5
 
@@ -120,6 +147,25 @@ class Sketch:
         """Whether every node has its column, so that the drawing stays readable when large."""
         return all(node.rank is not None for node in self.nodes)
 
+    @cached_property
+    def _steps(self) -> set[tuple[int, int]]:
+        return {(edge.tail, edge.head) for edge in self.edges if edge.tail != edge.head}
+
+    @property
+    def engine(self) -> str:
+        """The layout that suits the graph: "dot" along its direction, "neato" where it has none."""
+        steps = self._steps
+        both = sum((head, tail) in steps for tail, head in steps)
+        if self.layered or self.size < _NETWORK_NODES:
+            return "dot"
+        dense = self.size >= _DENSE_NODES and len(steps) > _DENSE * self.size
+        return "neato" if dense or both >= _TWO_WAY * len(steps) else "dot"
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are so many arrows that their labels would cover one another."""
+        return self.engine == "neato" and len(self._steps) > _CROWDED * self.size
+
     @property
     def size(self) -> int:
         """Number of nodes that somebody has to read."""
@@ -165,22 +211,26 @@ def to_dot(sketch: Sketch) -> str:
     """
     longest = max((len(node.label) for node in sketch.nodes), default=0)
     shape = _CIRCLE if longest <= _CIRCLE_CHARACTERS else _BOX
-    caption = (
-        {"label": sketch.caption, "fontsize": "10", "fontcolor": FAINT} if sketch.caption else {}
-    )
+    network, crowded = sketch.engine == "neato", sketch.crowded
+    graph, extra = (_NETWORK_GRAPH, _NETWORK_EDGE) if network else (_GRAPH, {})
+    if crowded:
+        extra = {**extra, **_CROWDED_EDGE}
+    left_out = [f"labels of {len(sketch.edges)} arrows are left out"] if crowded else []
+    caption = ",  ".join([*([sketch.caption] if sketch.caption else []), *left_out])
+    if caption:
+        graph = {**graph, "label": quote(caption)[1:-1], "fontsize": "10", "fontcolor": FAINT}
     lines = [
         "digraph {",
-        f"  graph{_attributes({**_GRAPH, **caption})};",
+        f"  graph{_attributes(graph)};",
         f"  node{_attributes({**_NODE, **shape})};",
-        f"  edge{_attributes(_EDGE)};",
+        f"  edge{_attributes({**_EDGE, **extra})};",
     ]
     most = max((node.row or 0 for node in sketch.nodes), default=0)
     for number, node in enumerate(sketch.nodes):
         lines.append(f"  {number} [label={_node_label(node)}{_node_attributes(node, most)}];")
     for edge in sketch.edges:
-        # A space on both sides keeps the text off the arrow.
-        text = "\\n".join(quote(f" {line} ")[1:-1] for line in edge.lines)
-        style = _attributes({**({"label": text} if text else {}), **_EDGE_STYLES[edge.style]})
+        label = {} if crowded else _edge_label(edge, network)
+        style = _attributes({**label, **_EDGE_STYLES[edge.style]})
         lines.append(f"  {edge.tail} -> {edge.head}{style};")
     if sketch.layered:
         lines += _columns(sketch)
@@ -191,6 +241,14 @@ def _attributes(attributes: Mapping[str, str]) -> str:
     """Return an attribute list; the values are DOT already, without their quotes."""
     inner = ", ".join(f'{name}="{value}"' for name, value in attributes.items())
     return f" [{inner}]" if inner else ""
+
+
+def _edge_label(edge: Edge, network: bool) -> dict[str, str]:
+    if not edge.lines:
+        return {}
+    # A space on both sides keeps the text off the arrow.
+    text = "\\n".join(quote(f" {line} ")[1:-1] for line in edge.lines)
+    return {"taillabel" if network and edge.tail != edge.head else "label": text}
 
 
 def _node_label(node: Node) -> str:

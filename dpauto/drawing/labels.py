@@ -23,6 +23,9 @@ _CONFUSING: Final = re.compile(r",|: |…|^\s|\s$|\s\s")
 #: A default repr shows an address, which changes from run to run.
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 
+#: Fractions with a denominator below are shown exactly, and looked for behind floats.
+_LONG: Final = 10_000
+_SHORT: Final = 99
 #: Most symbols that an edge lists before it counts them.
 SYMBOLS_SHOWN: Final = 6
 
@@ -97,20 +100,25 @@ def literal(value: object) -> str:
 
 
 def probability_text(probability: Probability) -> str:
-    """Return a probability as people read it: a short fraction exactly, else three digits.
+    """Return a probability as people read it: a short decimal or fraction, else three digits.
 
     Examples
     --------
-    >>> probability_text(Fraction(1, 3)), probability_text(0.25), probability_text(1.0)
-    ('1/3', '0.25', '1')
-    >>> probability_text(Fraction(10**30, 3 * 10**30 + 1))
-    '≈ 0.333'
+    >>> probability_text(Fraction(1, 3)), probability_text(0.25), probability_text(1 / 3)
+    ('1/3', '0.25', '1/3')
+    >>> probability_text(Fraction(10**30, 3 * 10**30 + 1)), probability_text(0.123456)
+    ('≈ 0.333', '≈ 0.123')
     """
     if isinstance(probability, Fraction):
-        if probability.denominator < 10_000:
+        if probability.denominator < _LONG:
             return str(probability)
         return f"≈ {float(probability):.3g}"
-    return f"{probability:.3g}"
+    text = f"{probability:.3g}"
+    if float(text) == probability:
+        return text
+    # A chain of equal chances has floats that stand for 1/3 or 1/7.
+    near = Fraction(probability).limit_denominator(_SHORT)
+    return str(near) if float(near) == probability else f"≈ {text}"
 
 
 def join_symbols(texts: list[str]) -> str:

@@ -23,7 +23,7 @@ FORMATS: Final = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 _PYGRAPHVIZ: Final = (
     "import sys, pygraphviz;"
     "graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode());"
-    "sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog='dot', args=sys.argv[2]))"
+    "sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog=sys.argv[2], args=sys.argv[3]))"
 )
 _PNG_DPI: Final = "150"
 
@@ -32,13 +32,15 @@ class RenderingFailed(DpautoError, RuntimeError):
     """Graphviz is there and could not make the image."""
 
 
-def render_dot(dot: str, image_format: str, *, timeout: float = 60) -> bytes:
+def render_dot(dot: str, image_format: str, *, engine: str = "dot", timeout: float = 60) -> bytes:
     """Return the image of a DOT text.
 
     Parameters
     ----------
     dot : str
     image_format : {"svg", "png", "pdf"}
+    engine : {"dot", "neato"}, optional
+        The layout.
     timeout : float, optional
         Seconds that the layout may take.
 
@@ -55,7 +57,7 @@ def render_dot(dot: str, image_format: str, *, timeout: float = 60) -> bytes:
     RenderingFailed
         If Graphviz fails.
     """
-    command = _command(image_format)
+    command = _command(image_format, engine)
     try:
         done = subprocess.run(
             command, input=dot.encode(), capture_output=True, timeout=timeout, check=False
@@ -76,13 +78,13 @@ def render_dot(dot: str, image_format: str, *, timeout: float = 60) -> bytes:
     return done.stdout
 
 
-def _command(image_format: str) -> list[str]:
+def _command(image_format: str, engine: str) -> list[str]:
     dpi = f"-Gdpi={_PNG_DPI}" if image_format == "png" else ""
     program = shutil.which("dot")
     if program is not None:
-        return [program, f"-T{image_format}", *([dpi] if dpi else [])]
+        return [program, f"-T{image_format}", f"-K{engine}", *([dpi] if dpi else [])]
     if find_spec("pygraphviz") is not None:
-        return [sys.executable, "-c", _PYGRAPHVIZ, image_format, dpi]
+        return [sys.executable, "-c", _PYGRAPHVIZ, image_format, engine, dpi]
     raise MissingDependency(
         "drawing needs Graphviz, and there is none: install Graphviz so that `dot` is on the path,"
         " or `pip install dpauto[draw]`, which brings its own, or save the drawing as a .dot file"

@@ -7,6 +7,7 @@ models give equal drawings.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from dpauto.arrays import Automaton
@@ -193,11 +194,12 @@ def _sketch_mdp(mdp: MDP) -> Sketch:
     states = list(mdp.states)
     number = {state: k for k, state in enumerate(states)}
     text = Labeller(states).text
-    act = Labeller(action for rows in mdp.transitions.values() for action in rows).text
+    act = Labeller(mdp.actions).text
+    transitions = mdp.transitions
     nodes = [Node(text(state)) for state in states]
     arrows: list[Arrow] = []
     for state in states:
-        for action, row in mdp.transitions.get(state, {}).items():
+        for action, row in transitions.get(state, {}).items():
             if len(row) == 1:
                 (head,) = row
                 arrows.append((number[state], number[head], act(action), None, "plain"))
@@ -217,14 +219,19 @@ def _sketch_automaton(automaton: Automaton) -> Sketch:
     a = automaton
     named = Labeller(a.states).text
     names = [named(state) for state in a.states]
-    edges = [(-1, h, s) for h, s in zip(a.start_head.tolist(), a.start_label.tolist(), strict=True)]
-    edges += zip(a.tail.tolist(), a.head.tolist(), a.label.tolist(), strict=True)
-    depths = _depths(a.n_states + 1, [0], [(t + 1, h + 1) for t, h, _ in edges])
-    nodes = [Node("", "origin", depths[0])]
-    nodes += [
-        Node(name, "final" if final else "state", depth)
-        for name, final, depth in zip(names, a.final.tolist(), depths[1:], strict=True)
+    edges = list(zip(a.tail.tolist(), a.head.tolist(), a.label.tolist(), strict=True))
+    starts = zip(a.start_head.tolist(), a.start_label.tolist(), strict=True)
+    # A start that leads to every state is said in words: its arrows would bury the rest.
+    anywhere = len(set(a.start_head.tolist())) == a.n_states > 1
+    nodes = [
+        Node(name, "final" if final else "state")
+        for name, final in zip(names, a.final.tolist(), strict=True)
     ]
+    if not anywhere:
+        edges += [(len(nodes), head, label) for head, label in starts]
+        nodes.append(Node("", "origin"))
+        depths = _depths(len(nodes), [len(nodes) - 1], [(t, h) for t, h, _ in edges])
+        nodes = [replace(node, rank=rank) for node, rank in zip(nodes, depths, strict=True)]
     used = sorted({s for _, _, s in edges})
     text = Labeller(a.alphabet[s] for s in used).text
     shown = [text(a.alphabet[s]) for _, _, s in edges]
@@ -232,10 +239,9 @@ def _sketch_automaton(automaton: Automaton) -> Sketch:
     if all(names[h] == symbol for (_, h, _), symbol in zip(edges, shown, strict=True)):
         shown = [""] * len(edges)
     arrows: list[Arrow] = [
-        (t + 1, h + 1, symbol, None, "plain")
-        for (t, h, _), symbol in zip(edges, shown, strict=True)
+        (t, h, symbol, None, "plain") for (t, h, _), symbol in zip(edges, shown, strict=True)
     ]
-    return Sketch(tuple(nodes), _merged(arrows))
+    return Sketch(tuple(nodes), _merged(arrows), "any state may come first" if anywhere else "")
 
 
 def _sketch_mnfa(product: MNFA) -> Sketch:
