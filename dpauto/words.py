@@ -117,7 +117,7 @@ class Alphabet(Sequence[Symbol]):
     [2, 0, 1]
     """
 
-    __slots__ = ("_numbers", "_symbols")
+    __slots__ = ("_digest", "_numbers", "_symbols")
 
     def __init__(self, symbols: Iterable[Symbol]) -> None:
         if isinstance(symbols, Alphabet):
@@ -150,6 +150,12 @@ class Alphabet(Sequence[Symbol]):
 
     def digest(self) -> bytes:
         """Return a SHA-256 of the symbols in their order, types included."""
+        # Kept: the languages of all lengths of a model share its alphabet.
+        if not hasattr(self, "_digest"):
+            self._digest = self._computed_digest()
+        return self._digest
+
+    def _computed_digest(self) -> bytes:
         if self._numbers is None:
             return hashlib.sha256(f"range {len(self)}".encode()).digest()
         whole = hashlib.sha256()
