@@ -172,7 +172,7 @@ def determinized(
     StateLimitExceeded
         If more than `state_limit` subsets, or too large ones, are reached.
     """
-    if state_limit < 1:
+    if type(state_limit) is not int or state_limit < 1:
         raise InvalidArgument("state_limit must be a whole number of at least 1")
     automaton = trimmed(automaton, steps=steps)
     if automaton.is_deterministic:
