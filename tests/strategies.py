@@ -65,9 +65,15 @@ def costs(
 
 
 @st.composite
-def nfa_parts(draw: st.DrawFn, *, max_states: int = 5, max_symbols: int = 3) -> dict[str, Any]:
+def nfa_parts(
+    draw: st.DrawFn,
+    *,
+    max_states: int = 5,
+    max_symbols: int = 3,
+    alphabet: list[Hashable] | None = None,
+) -> dict[str, Any]:
     """Arguments of `NFA`: often ambiguous, sometimes with useless states or no word at all."""
-    alphabet = draw(alphabets(max_size=max_symbols))
+    alphabet = draw(alphabets(max_size=max_symbols)) if alphabet is None else alphabet
     states = draw(alphabets(max_size=max_states))
     move = st.tuples(st.sampled_from(states), st.sampled_from(alphabet), st.sampled_from(states))
     moves = draw(st.lists(move, max_size=3 * len(states)))
