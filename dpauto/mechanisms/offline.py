@@ -9,11 +9,21 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpauto.errors import InvalidArgument, InvalidWord
 from dpauto.language import Language
 from dpauto.mechanisms.base import Mechanism
 from dpauto.mechanisms.race import Proposals
-from dpauto.passes import BallLayers, FloatLayers, Nearest, NearestWords, Weights, WordItself
+from dpauto.passes import (
+    BallLayers,
+    FloatLayers,
+    FloatPass,
+    Nearest,
+    NearestWords,
+    Weights,
+    WordItself,
+)
 from dpauto.passes.all_words import AllWords, AllWordsTable
 from dpauto.privacy import Epsilon
 from dpauto.randomness import Tape, encode
@@ -162,8 +172,10 @@ class Offline(Mechanism):
     def _proposals(self, word: IntArray, attempt: int) -> Proposals:
         if self.language.is_all_words and self.costs is None:
             return AllWords(self._table, word)
-        layers = FloatLayers if attempt == 0 else BallLayers
-        return layers(self._weights, word, self._nearest(word))
+        nearest = self._nearest(word)
+        if attempt == 0:
+            return FloatLayers(FloatPass(self._weights, word[np.newaxis], [nearest]))
+        return BallLayers(self._weights, word, nearest)
 
     def _attempt(self, word: IntArray, tape: Tape, attempt: int) -> IntArray:
         proposals = self._proposals(word, attempt)

@@ -1,12 +1,15 @@
 """Backward passes and forward walks on arrays, in float64 with proven bounds and in balls."""
 
-from dpauto.passes.layers import BallLayers, FloatLayers, Layers, Undecided, uniform_ball
+from dpauto.passes.balls import BallLayers
+from dpauto.passes.floating import FloatLayers, FloatPass
+from dpauto.passes.layers import Layers, Undecided, uniform_ball
 from dpauto.passes.nearest import Leaving, Nearest, NearestWords, WordItself
 from dpauto.passes.weights import Weights
 
 __all__ = [
     "BallLayers",
     "FloatLayers",
+    "FloatPass",
     "Layers",
     "Leaving",
     "Nearest",

@@ -31,18 +31,18 @@ class Leaving:
 
     Attributes
     ----------
-    pointer : int array, shape (n + 1,)
-        Edges of step i (from layer i to i + 1) are ``pointer[i]:pointer[i+1]``.
+    steps : int array, shape (K,)
+        Step of each edge, ascending: step i leads from layer i to layer i + 1.
     edge, head, label : int arrays, shape (K,)
         Edge numbers (of the start's edges at step 0), heads and labels.
     cost : int array, shape (K,)
-        What prefix and edge cost: d* - D(tail) + c(e), in units. Less `offset`, which is d*, it is
-        what the weight relative to a nearest word counts; so it may be below the offset.
+        What prefix and edge cost: d* - D(tail) + c(e), in units. The weight relative to a
+        nearest word counts this less d*; it may be negative, V making up for it.
     prefixes : sequence of int or None
         How many prefixes of zero reduced cost end in each edge's tail; None where it is always 1.
     """
 
-    pointer: IntArray
+    steps: IntArray
     edge: IntArray
     head: IntArray
     label: IntArray
@@ -55,7 +55,6 @@ class Nearest(Protocol):
 
     count: int
     distance: int
-    offset: int
     leaving: Leaving
 
     def word(self, tape: Tape) -> IntArray:
@@ -79,7 +78,6 @@ class WordItself:
 
     count = 1
     distance = 0
-    offset = 0
 
     def __init__(self, weights: Weights, word: IntArray, run: IntArray) -> None:
         a = weights.automaton
@@ -97,7 +95,7 @@ class WordItself:
         else:
             cost = weights.costs.matrix[word[steps], labels]
         self.leaving = Leaving(
-            pointer=np.searchsorted(steps, np.arange(len(run) + 1)),
+            steps=steps,
             edge=np.concatenate((first, edges)),
             head=np.concatenate((a.start_head[first], a.head[edges])),
             label=labels,
@@ -111,8 +109,7 @@ class WordItself:
 
     def prefix(self, k: int, tape: Tape) -> IntArray:
         """Return the prefix of w that edge k leaves; no random bit is read."""
-        step = int(np.searchsorted(self.leaving.pointer, k, side="right")) - 1
-        return self._word[:step]
+        return self._word[: self.leaving.steps[k]]
 
 
 class NearestWords:
@@ -130,8 +127,6 @@ class NearestWords:
         least = _least_costs(weights, word)
         first = weights.edge_costs(int(word[0]), a.start_label) + least[1][a.start_head]
         self.distance = int(first.min())
-        #: Added to every leaving cost; a word's weight relative to T is exp(-a (cost - offset)).
-        self.offset = self.distance
         states = np.zeros(1, dtype=np.int64)
         counts = np.ones(1, dtype=object)
         # Zero edges of each step as (edge, tail, head), and prefix counts of each layer.
@@ -139,7 +134,7 @@ class NearestWords:
         self._counts: list[dict[int, int]] = [{-1: 1}]
         parts: list[tuple[IntArray, IntArray, IntArray, IntArray]] = []
         prefixes: list[int] = []
-        sizes = [0]
+        sizes: list[int] = []
         for i in range(n):
             if i == 0:
                 edges = np.arange(len(a.start_head))
@@ -158,7 +153,7 @@ class NearestWords:
             self._zero.append((edges[zero], tails[zero], heads[zero]))
             parts.append((edges[out], heads[out], labels[out], self.distance + cost[out] - to_go[position[out]]))
             prefixes += counts[position[out]].tolist()
-            sizes.append(sizes[-1] + int(out.sum()))
+            sizes.append(int(out.sum()))
             states = np.unique(heads[zero])
             ahead = np.zeros(len(states), dtype=object)
             np.add.at(ahead, np.searchsorted(states, heads[zero]), counts[position[zero]])
@@ -166,7 +161,8 @@ class NearestWords:
             self._counts.append(dict(zip(states.tolist(), counts.tolist(), strict=True)))
         self.count = sum(self._counts[n].values())
         edge, head, label, cost = (np.concatenate(column) for column in zip(*parts, strict=True))
-        self.leaving = Leaving(np.array(sizes), edge, head, label, cost, prefixes)
+        steps = np.repeat(np.arange(n), sizes)
+        self.leaving = Leaving(steps, edge, head, label, cost, prefixes)
 
     def word(self, tape: Tape) -> IntArray:
         """Return a uniform random word of T."""
@@ -175,7 +171,7 @@ class NearestWords:
 
     def prefix(self, k: int, tape: Tape) -> IntArray:
         """Return a uniform random prefix of zero reduced cost that ends where edge k leaves."""
-        step = int(np.searchsorted(self.leaving.pointer, k, side="right")) - 1
+        step = int(self.leaving.steps[k])
         tail = int(self._weights.automaton.tail[self.leaving.edge[k]]) if step else -1
         return self._backwards(step, tail, tape)
 

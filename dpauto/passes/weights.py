@@ -16,7 +16,7 @@ from dpauto.words import Costs, IntArray
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = ["FloatArray", "Weights", "ball", "midpoint"]
+__all__ = ["FloatArray", "Weights", "ball", "midpoint", "stride_for"]
 
 FloatArray = NDArray[np.float64]
 
@@ -31,6 +31,11 @@ def ball(value: Fraction | int) -> arb:
 def midpoint(value: arb) -> float:
     """Return the float64 nearest to the middle of a ball, within one unit in the last place."""
     return float(value.mid())
+
+
+def stride_for(steps: int, layer_bytes: int, memory: int) -> int:
+    """Return every how manyeth layer to keep: all if they fit, else about the square root."""
+    return 1 if steps * layer_bytes <= memory else max(2, math.isqrt(steps))
 
 
 class Weights:
@@ -178,38 +183,8 @@ class Weights:
         """The weight of a wrong symbol on every edge (Hamming)."""
         return np.full(self.automaton.n_edges, self.z)
 
-    def product(
-        self, rows: int, data: FloatArray, after: FloatArray, layer: FloatArray
-    ) -> None:
-        """Add the first `rows` rows of the edges' matrix times `after` to `layer`, in place."""
-        from scipy.sparse import _sparsetools
-
-        indptr, head = self.indices
-        _sparsetools.csr_matvec(rows, len(after), indptr, head, data, after, layer)
-
     @cached_property
-    def _matching(self) -> tuple[memoryview, IntArray, IntArray, memoryview, memoryview]:
-        """(pointer, tails, heads, tails, heads): the edges that carry each symbol, by tail."""
-        a = self.automaton
-        pointer, edges = a.by_label
-        tails, heads = a.tail[edges], a.head[edges]
-        return memoryview(pointer), tails, heads, memoryview(tails), memoryview(heads)
-
-    def add_matching(
-        self, symbol: int, rows: int, factor: float, after: FloatArray, layer: FloatArray
-    ) -> None:
-        """Add `factor` times `after` to `layer` along the edges that carry `symbol`."""
-        pointer, tails, heads, tail, head = self._matching
-        lo, hi = pointer[symbol], pointer[symbol + 1]
-        if hi - lo <= 8:
-            # A few entries are changed faster one by one than by numpy's indexing.
-            entry, value = memoryview(layer), memoryview(after)
-            for e in range(lo, hi):
-                if tail[e] < rows:
-                    entry[tail[e]] += factor * value[head[e]]
-            return
-        hi = lo + int(np.searchsorted(tails[lo:hi], rows))
-        if self.same_label == 1:
-            layer[tails[lo:hi]] += factor * after[heads[lo:hi]]
-        else:
-            np.add.at(layer, tails[lo:hi], factor * after[heads[lo:hi]])
+    def matching(self) -> tuple[IntArray, IntArray, IntArray]:
+        """(pointer, tails, heads): the edges that carry each symbol, sorted by tail."""
+        pointer, edges = self.automaton.by_label
+        return pointer, self.automaton.tail[edges], self.automaton.head[edges]

@@ -1,0 +1,140 @@
+"""The backward pass in interval arithmetic, for what float64 cannot decide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpauto.passes.layers import Layers, Undecided, uniform_ball
+from dpauto.passes.nearest import Nearest
+from dpauto.passes.weights import Weights, stride_for
+from dpauto.randomness import Tape
+from dpauto.words import IntArray
+
+if TYPE_CHECKING:
+    from flint import arb
+
+__all__ = ["BallLayers"]
+
+
+class BallLayers(Layers):
+    """The pass in interval arithmetic, at the working precision that the caller has set in flint.
+
+    Parameters
+    ----------
+    weights : Weights
+    word : int array, shape (n,)
+    nearest : Nearest
+    memory : int, optional
+        Bytes that kept layers may take, about.
+    """
+
+    def __init__(
+        self, weights: Weights, word: IntArray, nearest: Nearest, memory: int = 2**28
+    ) -> None:
+        super().__init__(weights, word, nearest)
+        n = len(word)
+        self._stride = stride_for(n, 128 * weights.automaton.n_states, memory)
+        self._balls: dict[int, arb] = {}
+        self._kept: dict[int, list[Any]] = {}
+        self._segment: dict[int, list[Any]] = {}
+        self._backward()
+
+    def _ball(self, cost: int) -> arb:
+        found = self._balls.get(cost)
+        if found is None:
+            found = self._balls[cost] = self.weights.ball(cost)
+        return found
+
+    def _backward(self) -> None:
+        from flint import arb
+
+        w, n = self.weights, len(self.word)
+        leaving = self.nearest.leaving
+        heads, costs = leaving.head.tolist(), leaving.cost.tolist()
+        pointer = np.searchsorted(leaving.steps, np.arange(n + 1)).tolist()
+        zero, one = arb(0), arb(1)
+        layer: list[Any] = [one if f else zero for f in w.automaton.final[: w.rows[n]].tolist()]
+        self._kept[n] = layer
+        terms: list[Any] = [zero] * len(heads)
+        for i in range(n, 0, -1):
+            if i < n:
+                layer = self._advance(i, layer)
+                if i % self._stride == 0:
+                    self._kept[i] = layer
+            for k in range(pointer[i - 1], pointer[i]):
+                term = self._ball(costs[k] - self.nearest.distance) * layer[heads[k]]
+                terms[k] = term if leaving.prefixes is None else term * leaving.prefixes[k]
+        self._terms = terms
+        self._outside = sum(terms, zero)
+
+    def _advance(self, i: int, after: list[Any]) -> list[Any]:
+        """Compute layer i from layer i + 1."""
+        from flint import arb
+
+        w, a = self.weights, self.weights.automaton
+        indptr = a.indptr[: w.rows[i] + 1].tolist()
+        heads = a.head[: indptr[-1]].tolist()
+        costs = w.edge_costs(int(self.word[i]), a.label[: indptr[-1]]).tolist()
+        zero, layer = arb(0), []
+        for lo, hi in zip(indptr[:-1], indptr[1:], strict=True):
+            total = zero
+            for e in range(lo, hi):
+                value = after[heads[e]]
+                if value is not zero:
+                    total = total + (value if costs[e] == 0 else self._ball(costs[e]) * value)
+            layer.append(total)
+        return layer
+
+    def layer(self, i: int) -> list[Any]:
+        """Return layer i, computed again from the next kept one if need be."""
+        found = self._kept.get(i) or self._segment.get(i)
+        if found is None:
+            self._segment = {}
+            top = min(len(self.word), -(-i // self._stride) * self._stride)
+            after = self._kept[top]
+            for j in range(top - 1, max(top - self._stride, 0), -1):
+                self._segment[j] = after = self._advance(j, after)
+            found = self._segment[i]
+        return found
+
+    @property
+    def outside(self) -> arb:
+        """Z' as a ball."""
+        return self._outside
+
+    def choose_leaving(self, tape: Tape) -> int:
+        """Draw the leaving edge; `Undecided` near a border."""
+        return _choose(self._terms, self._outside, tape)
+
+    def walk(self, i: int, state: int, tape: Tape) -> list[int]:
+        """Complete a word from `state` at layer i; `Undecided` near a border."""
+        from flint import arb
+
+        a, written = self.weights.automaton, []
+        for i in range(i, len(self.word)):
+            lo, hi = int(a.indptr[state]), int(a.indptr[state + 1])
+            costs = self.weights.edge_costs(int(self.word[i]), a.label[lo:hi]).tolist()
+            after = self.layer(i + 1)
+            terms = [
+                self._ball(cost) * after[head]
+                for cost, head in zip(costs, a.head[lo:hi].tolist(), strict=True)
+            ]
+            edge = lo + _choose(terms, sum(terms, arb(0)), tape)
+            written.append(int(a.label[edge]))
+            state = int(a.head[edge])
+        return written
+
+
+def _choose(terms: list[Any], total: Any, tape: Tape) -> int:
+    """Draw an index in proportion to balls."""
+    target = uniform_ball(tape) * total
+    reached = terms[0] - terms[0]
+    for k, term in enumerate(terms):
+        reached = reached + term
+        if target < reached:
+            return k
+        if not target > reached:
+            raise Undecided
+    raise Undecided

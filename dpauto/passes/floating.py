@@ -1,0 +1,403 @@
+"""The backward pass in float64, for one word or a block of words, with a proven error bound."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpauto.arrays import ragged
+from dpauto.passes.layers import Layers, Undecided
+from dpauto.passes.nearest import Nearest
+from dpauto.passes.weights import FloatArray, Weights, stride_for
+from dpauto.randomness import Tape
+from dpauto.words import IntArray
+
+if TYPE_CHECKING:
+    from flint import arb
+
+__all__ = ["FloatLayers", "FloatPass"]
+
+#: Rescaling brings the largest entry of a word's layer to this power of two ...
+TOP = 900
+#: ... and sets to 0 what is then below this one. Between two rescalings no entry moves by more
+#: than 2**100 either way, so none becomes infinite or subnormal.
+FLOOR = 2.0**-900
+
+
+class FloatPass:
+    """Layers V_n … V_1 of a block of words over one automaton.
+
+    Entry x of layer i stands for a true value within ``relative(i) * x + absolute(i)`` of it, both
+    in units of 2**scale(i); the docs' page on exact arithmetic proves it. A layer is one flat
+    array: state q of word b is entry q * B + b.
+
+    Parameters
+    ----------
+    weights : Weights
+        With symbol costs a block holds one word: each has a matrix of its own.
+    words : int array, shape (B, n)
+    nearest : sequence of Nearest, length B
+    memory : int, optional
+        Bytes that kept layers may take before only some are kept.
+    """
+
+    #: Unit roundoff; a test makes it coarse.
+    unit = 2.0**-53
+
+    def __init__(
+        self,
+        weights: Weights,
+        words: IntArray,
+        nearest: Sequence[Nearest],
+        memory: int = 2**27,
+    ) -> None:
+        self.weights, self.words, self.nearest = weights, words, nearest
+        self.width, self.length = words.shape
+        self._size = weights.automaton.n_states * self.width
+        self._stride = stride_for(self.length, 8 * self._size, memory)
+        kept = -(-self.length // self._stride)
+        self._memory = _borrow(kept * self._size)
+        #: Kept layers, shape (kept, N * B): every stride-th and the last.
+        self.kept = self._memory[: kept * self._size].reshape(kept, self._size)
+        self._segment: tuple[int, FloatArray] = (-1, self.kept[:0])
+        self._spacing = weights.spacing
+        events = self.length // self._spacing + 2
+        self._scales = np.zeros((events, self.width), dtype=np.int64)
+        self._losses = np.zeros((events, self.width))
+        self._growth = (weights.row_sum * (1 + 2**-40)) ** self._spacing
+        self._run()
+
+    def close(self) -> None:
+        """Let the thread's next pass use this one's memory; layers must not be read after."""
+        _give_back(self._memory)
+
+    # -- error bounds -----------------------------------------------------------------------------
+
+    def relative(self, i: int) -> float:
+        """Bound on the relative error of layer i's entries; infinite when nothing is known."""
+        # Roundings per layer: the product (1), the weight's own (1), a sum of `degree` terms
+        # (degree - 1), and the correction on matching edges (3); 2 to spare.
+        loss = (self.length - i) * (self.weights.degree + 6) * self.unit
+        return loss / (1 - loss) if loss < 0.5 else math.inf
+
+    def scales(self, layers: IntArray) -> IntArray:
+        """Powers of two in whose units `layers` are, shape (len(layers), B)."""
+        return self._scales[-(-layers // self._spacing)]
+
+    def losses(self, layers: IntArray) -> FloatArray:
+        """Bounds on the absolute error of entries of `layers`, shape (len(layers), B)."""
+        return self._losses[-(-layers // self._spacing)] * self._growth + self._underflow
+
+    @property
+    def _underflow(self) -> float:
+        """What a stretch between rescalings may lose to weights below 2**-100."""
+        if not self.weights.loses:
+            return 0.0
+        return 4.0 * self.weights.degree * self._spacing * self._growth
+
+    # -- the pass ---------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        w, n = self.weights, self.length
+        last = self.kept[-1]
+        last.reshape(-1, self.width)[: w.rows[n]] = w.automaton.final[: w.rows[n], np.newaxis]
+        spare = [np.zeros(self._size), np.zeros(self._size)] if self._stride > 1 else []
+        collect = self._collector()
+        collect(n, last)
+        for i, layer in self._descend(
+            n, 1, last, lambda i: self.kept[i // self._stride - 1] if i % self._stride == 0 else spare[i % 2]
+        ):
+            collect(i, layer)
+
+    def _descend(
+        self, top: int, bottom: int, after: FloatArray, place: Callable[[int], FloatArray]
+    ) -> Iterator[tuple[int, FloatArray]]:
+        """Compute layers top - 1 … bottom from layer `top`, each into ``place(i)``."""
+        from scipy.sparse import _sparsetools
+
+        w, width, size = self.weights, self.width, self.weights.automaton.n_states
+        indptr, head = w.indices
+        rows_at, spacing = w.rows.tolist(), self._spacing
+        match, data = self._matcher(), w.uniform_data if w.costs is None else None
+        product, products = _sparsetools.csr_matvec, _sparsetools.csr_matvecs
+        for i in range(top - 1, bottom - 1, -1):
+            layer, rows = place(i), rows_at[i]
+            layer[: rows * width] = 0.0
+            values = data if data is not None else self._edge_data(i, rows)
+            if width == 1:
+                product(rows, size, indptr, head, values, after, layer)
+            else:
+                products(rows, size, width, indptr, head, values, after, layer)
+            if data is not None:
+                match(i, rows, after, layer)
+            if i % spacing == 0:
+                self._rescale(i, layer[: rows * width].reshape(rows, width))
+            yield i, layer
+            after = layer
+
+    def _edge_data(self, i: int, rows: int) -> FloatArray:
+        """Weights of the edges at layer i under symbol costs."""
+        labels = self.weights.automaton.label[: self.weights.indices[0][rows]]
+        return self.weights.float_table[int(self.words[0, i])][labels]
+
+    def _matcher(self) -> Callable[[int, int, FloatArray, FloatArray], None]:
+        """What raises the weight of the edges that carry the true symbol from z to 1."""
+        w, width, words = self.weights, self.width, self.words
+        pointer, tails, heads = w.matching
+        factor = 1.0 - w.z
+
+        def block(i: int, rows: int, after: FloatArray, layer: FloatArray) -> None:
+            symbols = words[:, i]
+            edges = ragged(pointer[symbols], pointer[symbols + 1])
+            column = np.repeat(np.arange(width), pointer[symbols + 1] - pointer[symbols])
+            inside = tails[edges] < rows
+            edges, column = edges[inside], column[inside]
+            entries = tails[edges] * width + column
+            gain = factor * after[heads[edges] * width + column]
+            if w.same_label == 1:
+                layer[entries] += gain
+            else:
+                np.add.at(layer, entries, gain)
+
+        few = int(np.diff(pointer).max(initial=0)) <= 8
+        if width > 1 or not few:
+            return block
+        starts, tail, head = memoryview(pointer), memoryview(tails), memoryview(heads)
+        symbols = words[0].tolist()
+
+        def one(i: int, rows: int, after: FloatArray, layer: FloatArray) -> None:
+            # A few entries are changed faster one by one than by numpy's indexing.
+            entry, value, symbol = memoryview(layer), memoryview(after), symbols[i]
+            for e in range(starts[symbol], starts[symbol + 1]):
+                if tail[e] < rows:
+                    entry[tail[e]] += factor * value[head[e]]
+
+        return one
+
+    def _rescale(self, i: int, layer: FloatArray) -> None:
+        """Bring each word's largest entry near 2**TOP, set tiny ones to 0 and account for them."""
+        event = i // self._spacing
+        top = layer.max(axis=0, initial=0.0)
+        shift = np.where(top > 0, TOP - np.frexp(top)[1], 0)
+        np.ldexp(layer, shift.astype(np.int32), out=layer)
+        self._scales[event] = self._scales[event + 1] - shift
+        lost = self._losses[event + 1] * self._growth + self._underflow
+        with np.errstate(over="ignore"):
+            # Rounded up: a bound that is tiny must not become 0.
+            self._losses[event] = np.ldexp(lost, shift) + (lost > 0) * 2.0**-1000
+        tiny = layer < FLOOR
+        self._losses[event] += np.where((tiny & (layer > 0)).any(axis=0), FLOOR, 0.0)
+        layer[tiny] = 0.0
+
+    def layer(self, i: int) -> FloatArray:
+        """Return layer i, computed again from the next kept one if need be; shape (N * B,)."""
+        if i == self.length:
+            return self.kept[-1]
+        if i % self._stride == 0:
+            return self.kept[i // self._stride - 1]
+        first = i // self._stride * self._stride
+        if self._segment[0] != first:
+            top = min(self.length, first + self._stride)
+            block = np.zeros((top - first - 1, self._size))
+            for _ in self._descend(top, first + 1, self.layer(top), lambda j: block[j - first - 1]):
+                pass
+            self._segment = (first, block)
+        return self._segment[1][i - first - 1]
+
+    # -- leaving edges ----------------------------------------------------------------------------
+
+    def _collector(self) -> Callable[[int, FloatArray], None]:
+        """What copies the entries at the heads of leaving edges while their layer is at hand."""
+        leaving = [nearest.leaving for nearest in self.nearest]
+        steps = np.concatenate([near.steps for near in leaving])
+        sizes = [len(near.head) for near in leaving]
+        entries = np.concatenate([near.head for near in leaving]) * self.width
+        entries += np.repeat(np.arange(self.width), sizes)
+        bounds = np.cumsum([0, *sizes])
+        gathered = np.empty(len(steps))
+        if self.width > 1:
+            order = np.argsort(steps, kind="stable")
+            entries, steps = entries[order], steps[order]
+            back = np.empty(len(order), dtype=np.int64)
+            back[order] = np.arange(len(order))
+            self._gathered = lambda b: gathered[back[bounds[b] : bounds[b + 1]]]
+        else:
+            self._gathered = lambda b: gathered
+        pointer = np.searchsorted(steps, np.arange(self.length + 1)).tolist()
+        entry, target = memoryview(entries), memoryview(gathered)
+
+        def collect(i: int, layer: FloatArray) -> None:
+            lo, hi = pointer[i - 1], pointer[i]
+            if hi - lo > 12:
+                gathered[lo:hi] = layer[entries[lo:hi]]
+            else:
+                value = memoryview(layer)
+                for k in range(lo, hi):
+                    target[k] = value[entry[k]]
+
+        return collect
+
+    def gathered(self, b: int) -> FloatArray:
+        """Return the entries at the heads of word b's leaving edges, shape (K,)."""
+        return self._gathered(b)
+
+
+class FloatLayers(Layers):
+    """One word of a float pass: its total outside T, and the draws from it.
+
+    Parameters
+    ----------
+    block : FloatPass
+    b : int, optional
+        The word's number in the block.
+    """
+
+    def __init__(self, block: FloatPass, b: int = 0) -> None:
+        super().__init__(block.weights, block.words[b], block.nearest[b])
+        self._pass, self._b = block, b
+        self._sum_leaving()
+
+    def _sum_leaving(self) -> None:
+        """Add up the weights of the words that leave T by each edge."""
+        leaving, block, b = self.nearest.leaving, self._pass, self._b
+        gathered = block.gathered(b)
+        layers = leaving.steps + 1
+        factor, shift = self._factors()
+        scales = block.scales(layers)[:, b] + shift
+        losses = block.losses(layers)[:, b]
+        mantissa, exponent = np.frexp(gathered)
+        exponent = exponent + scales
+        # Everything in units of 2**common.
+        filled = mantissa > 0
+        common = int((exponent[filled] if filled.any() else scales + TOP).max(initial=0))
+        terms = _ldexp(mantissa * factor, exponent - common)
+        lost = _ldexp(losses * factor, scales - common)
+        self._common, self._cumulative = common, np.cumsum(terms)
+        self._relative = block.relative(1) + 1.01 * (len(terms) + 6) * block.unit
+        self._absolute = 0.0
+        if filled.any() or losses.any():
+            # ldexp may have dropped what is below 2**-1074 beside the largest term.
+            self._absolute = float(lost.sum()) * (1 + 2**-20) + len(terms) * 2.0**-1000
+
+    def _factors(self) -> tuple[FloatArray, IntArray | int]:
+        """Mantissa and exponent of each leaving edge's own factor: prefixes times weight."""
+        leaving, w = self.nearest.leaving, self.weights
+        if leaving.prefixes is None:
+            return w.floats(leaving.cost), 0
+        parts = [
+            _split(w.ball(cost - self.nearest.distance) * prefixes)
+            for cost, prefixes in zip(leaving.cost.tolist(), leaving.prefixes, strict=True)
+        ]
+        return np.array([p[0] for p in parts]), np.array([p[1] for p in parts], dtype=np.int64)
+
+    @property
+    def outside(self) -> arb:
+        """Z' as a ball."""
+        from flint import arb
+
+        if not len(self._cumulative):
+            return arb(0)
+        total = float(self._cumulative[-1])
+        error = total * self._relative + self._absolute
+        return arb(total, error * (1 + 2**-20)) * arb((1, self._common))
+
+    def choose_leaving(self, tape: Tape) -> int:
+        """Draw the leaving edge; `Undecided` near a border."""
+        cumulative, unit = self._cumulative, self._pass.unit
+        total = float(cumulative[-1])
+        u, bits = tape.uniform()
+        target = math.ldexp(float(u), -bits) * total
+        margin = total * (2 * self._relative + 8 * unit + 2.0 ** (1 - bits)) + 2 * self._absolute
+        k = int(np.searchsorted(cumulative, target + margin, side="right"))
+        if k == len(cumulative) or (k and cumulative[k - 1] >= target - margin):
+            raise Undecided
+        return k
+
+    def walk(self, i: int, state: int, tape: Tape) -> list[int]:
+        """Complete a word from `state` at layer i; `Undecided` near a border."""
+        w, block, width = self.weights, self._pass, self._pass.width
+        indptr, head, label = w.views
+        n, symbols, b, z = len(self.word), self.word.tolist(), self._b, w.z
+        table = None if w.costs is None else memoryview(w.float_table)
+        uniforms = (tape.uniforms(n - i) * 2.0**-64).tolist()
+        relative = 2 * block.relative(1) + (4 * w.degree + 8) * block.unit
+        losses = (2.0 * w.degree * block.losses(np.arange(i + 1, n + 1))[:, b]).tolist()
+        written = []
+        for uniform, loss in zip(uniforms, losses, strict=True):
+            lo, symbol, after = indptr[state], symbols[i], memoryview(block.layer(i + 1))
+            hi = indptr[state + 1]
+            if table is None:
+                weights = [
+                    after[q * width + b] if s == symbol else z * after[q * width + b]
+                    for q, s in zip(head[lo:hi], label[lo:hi], strict=True)
+                ]
+            else:
+                weights = [
+                    table[symbol, s] * after[q * width + b]
+                    for q, s in zip(head[lo:hi], label[lo:hi], strict=True)
+                ]
+            edge = lo + _pick(weights, uniform, relative, loss)
+            written.append(label[edge])
+            state = head[edge]
+            i += 1
+        return written
+
+    def close(self) -> None:
+        """Let the thread's next pass use the memory of a block that is this word alone."""
+        if self._pass.width == 1:
+            self._pass.close()
+
+
+def _pick(weights: list[float], uniform: float, relative: float, absolute: float) -> int:
+    """Return the index that `uniform` falls on; `Undecided` within the error of the weights.
+
+    `relative` bounds the error of cumulative sums and target in parts of the total; `absolute` is
+    added to it.
+    """
+    total = sum(weights)
+    target = uniform * total
+    margin = total * relative + absolute
+    here, before = 0.0, -math.inf
+    for k, value in enumerate(weights):
+        here += value
+        if here > target + margin:
+            if before >= target - margin:
+                break
+            return k
+        before = here
+    raise Undecided
+
+
+def _ldexp(values: FloatArray, shift: IntArray) -> FloatArray:
+    """np.ldexp for shifts of any size."""
+    return np.ldexp(values, np.clip(shift, -4000, 4000).astype(np.int32))
+
+
+def _split(value: arb) -> tuple[float, int]:
+    """A positive ball's midpoint as float mantissa and power of two."""
+    mantissa, power = value.mid().man_exp()
+    excess = max(0, int(mantissa).bit_length() - 60)
+    return float(int(mantissa) >> excess), int(power) + excess
+
+
+_local = threading.local()
+
+
+def _borrow(size: int) -> FloatArray:
+    """Return memory for `size` entries: the thread's spare one if it is large enough, else new.
+
+    The first writing of fresh memory would take as long as the products do.
+    """
+    spare: FloatArray | None = getattr(_local, "spare", None)
+    _local.spare = None
+    return spare if spare is not None and spare.size >= size else np.zeros(size)
+
+
+def _give_back(memory: FloatArray) -> None:
+    """Keep a pass's memory for the thread's next one, which overwrites it."""
+    if memory.nbytes <= 2**27:
+        _local.spare = memory
