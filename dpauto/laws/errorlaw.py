@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +19,7 @@ FloatArray = NDArray[np.float64]
 ACCURACY = 1e-13
 
 
-@dataclass(frozen=True)
-class Moments:
+class Moments(NamedTuple):
     """What can be had of an error law without its probabilities.
 
     Attributes

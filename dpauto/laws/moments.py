@@ -277,7 +277,6 @@ class _Series:
         total = one.nearest + one.sums[0]
         self.log_total = float(np.log(total)) + one.exponent * float(np.log(2.0))
         self.share = one.nearest / total
-        self.log_nearest = float(np.log(one.nearest)) + one.exponent * float(np.log(2.0))
         self.terms = np.array([[one.sums[0]], [one.firsts[0]], [one.seconds[0]]]) / total
         self.mean = self.square = self.unchanged = 0.0
 
