@@ -178,9 +178,7 @@ class Automaton:
         # A public start may also be a state, which then has most of the first edges as its own.
         edges = dict.fromkeys(
             (self.start, self.states[head], label)
-            for head, label in zip(
-                self.start_head.tolist(), self.start_label.tolist(), strict=True
-            )
+            for head, label in zip(self.start_head.tolist(), self.start_label.tolist(), strict=True)
         )
         edges |= dict.fromkeys(
             (self.states[tail], self.states[head], label)
@@ -270,7 +268,11 @@ class _Selection(Sequence[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         chosen = self._indices[index]
-        return self._whole[int(chosen)] if np.ndim(chosen) == 0 else [self._whole[int(i)] for i in chosen]
+        return (
+            self._whole[int(chosen)]
+            if np.ndim(chosen) == 0
+            else [self._whole[int(i)] for i in chosen]
+        )
 
 
 def _first_occurrences(values: IntArray) -> IntArray:

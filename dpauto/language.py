@@ -65,9 +65,7 @@ class Language:
         )
 
     @classmethod
-    def _new(
-        cls, alphabet: Alphabet, length: int, automaton: Automaton | None
-    ) -> Language:
+    def _new(cls, alphabet: Alphabet, length: int, automaton: Automaton | None) -> Language:
         language = object.__new__(cls)
         language.alphabet, language.length = alphabet, length
         language.is_all_words = automaton is None
@@ -203,7 +201,10 @@ class Language:
         return digest.hexdigest()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("_automaton", "alphabet", "is_all_words", "length")}
+        return {
+            name: getattr(self, name)
+            for name in ("_automaton", "alphabet", "is_all_words", "length")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
-from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from dpauto.errors import InvalidArgument, InvalidWord
+from dpauto.errors import InvalidArgument
 from dpauto.language import Language
+from dpauto.mechanisms.parallel import parse_workers, share
 from dpauto.passes import Undecided
 from dpauto.privacy import Epsilon, Privacy
 from dpauto.randomness import WORD_BITS, Random, Tape, as_source, encode
@@ -25,6 +26,12 @@ __all__ = ["Mechanism"]
 
 #: Bits of working precision beyond those read of each uniform.
 GUARD_BITS = 32
+
+#: Elementary operations above which a batch is worth sharing among processes (about 0.3 s).
+LARGE_BATCH = 2**27
+
+#: A word as symbol numbers, and the seed of its tape.
+Job: TypeAlias = tuple[IntArray, bytes | None]
 
 
 class Mechanism(ABC):
@@ -45,9 +52,7 @@ class Mechanism(ABC):
 
     def __init__(self, language: Language, *, epsilon: Epsilon, adjacency: int) -> None:
         if not isinstance(language, Language):
-            raise InvalidArgument(
-                "language must be a Language, for example model.language(length)"
-            )
+            raise InvalidArgument("language must be a Language, for example model.language(length)")
         self.language = language
         self.privacy = Privacy.of(epsilon=epsilon, adjacency=adjacency)
 
@@ -59,9 +64,7 @@ class Mechanism(ABC):
 
     # -- releasing ------------------------------------------------------------------------------
 
-    def release(
-        self, w: Iterable[Symbol], rng: Random = None, *, record: Hashable = None
-    ) -> Word:
+    def release(self, w: Iterable[Symbol], rng: Random = None, *, record: Hashable = None) -> Word:
         """Return a random feasible word near `w`.
 
         Parameters
@@ -98,6 +101,7 @@ class Mechanism(ABC):
         rng: Random = None,
         *,
         records: Sequence[Hashable] | None = None,
+        workers: int | None = None,
     ) -> list[Word]:
         """Release several words, each on its own random bits; see `release`.
 
@@ -107,35 +111,62 @@ class Mechanism(ABC):
         rng : None, int, numpy Generator or bit source, optional
         records : sequence of hashable, optional
             One distinct id per word, required by `KeyedBits`.
+        workers : int, optional
+            Processes to share a large batch among; by default one per processor. The result does
+            not depend on it.
+
+        Returns
+        -------
+        list of tuple
+            Released words in the order of `ws`.
 
         Raises
         ------
+        InvalidWord, UnknownSymbol
+            If a word does not fit the language; its row and position are named.
         DuplicateRecord
             If two words have one id.
+
+        Notes
+        -----
+        Words are passed through in blocks of at most 64 MiB per process, whatever the batch.
         """
         words = [
             self.language.encode(w, name=f"ws: word {row}" if row > 1 else "w")
             for row, w in enumerate(ws, 1)
         ]
         seeds = as_source(rng).seeds([self._context(word) for word in words], records)
-        return [
-            self.language.decode(self._release(word, seed))
-            for word, seed in zip(words, seeds, strict=True)
-        ]
+        jobs = list(zip(words, seeds, strict=True))
+        processes = parse_workers(workers) if len(jobs) * self._effort > LARGE_BATCH else 1
+        return [self.language.decode(word) for word in share(self._release_all, jobs, processes)]
 
-    def _release(self, word: IntArray, seed: bytes | None) -> IntArray:
+    @property
+    def _effort(self) -> int:
+        """About how many elementary operations a release takes."""
+        return self.language.length * 100
+
+    def _release_all(self, jobs: Sequence[Job]) -> list[IntArray]:
+        """Release every word on its own tape."""
+        return [self._release(word, Tape(seed)) for word, seed in jobs]
+
+    def _release(self, word: IntArray, tape: Tape, first: int = 0) -> IntArray:
         """Run one release until every decision is certain, each time on more of the same bits."""
+        attempt = first
+        while True:
+            try:
+                with self._reading(tape, attempt):
+                    return self._attempt(word, tape, attempt)
+            except Undecided:
+                attempt += 1
+
+    @contextmanager
+    def _reading(self, tape: Tape, attempt: int) -> Iterator[None]:
+        """Rewind the tape, and compute on it with the precision that its bits deserve."""
         from flint import ctx
 
-        tape = Tape(seed)
-        for attempt in count():
-            tape.rewind(WORD_BITS << attempt)
-            with ctx.workprec(tape.bits + GUARD_BITS):
-                try:
-                    return self._attempt(word, tape, attempt)
-                except Undecided:
-                    continue
-        raise InvalidWord("unreachable")
+        tape.rewind(WORD_BITS << attempt)
+        with ctx.workprec(tape.bits + GUARD_BITS):
+            yield
 
     @abstractmethod
     def _attempt(self, word: IntArray, tape: Tape, attempt: int) -> IntArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import numpy as np
 
 from dpauto.errors import InvalidArgument, InvalidWord
 from dpauto.language import Language
-from dpauto.mechanisms.base import Mechanism
+from dpauto.mechanisms.base import Job, Mechanism
 from dpauto.mechanisms.race import Proposals
 from dpauto.passes import (
     BallLayers,
@@ -21,6 +21,7 @@ from dpauto.passes import (
     FloatPass,
     Nearest,
     NearestWords,
+    Undecided,
     Weights,
     WordItself,
 )
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from dpauto.laws import ErrorLaw
 
 __all__ = ["Offline"]
+
+#: A block of words in one pass: wide enough for the products, small enough for the caches.
+BLOCK_WORDS = 64
+BLOCK_BYTES = 2**26
 
 
 class Offline(Mechanism):
@@ -169,8 +174,43 @@ class Offline(Mechanism):
             return WordItself(self._weights, word, run)
         return NearestWords(self._weights, word)
 
+    @property
+    def _closed_form(self) -> bool:
+        return self.language.is_all_words and self.costs is None
+
+    @property
+    def _effort(self) -> int:
+        if self._closed_form:
+            return super()._effort
+        return self.language.length * (200 + self.language.automaton.n_edges)
+
+    def _release_all(self, jobs: Sequence[Job]) -> list[IntArray]:
+        """Release in blocks: one sparse product serves all words of a block."""
+        if self._closed_form or self.costs is not None or len(jobs) == 1:
+            return super()._release_all(jobs)
+        states = self.language.automaton.n_states
+        width = min(BLOCK_WORDS, max(1, BLOCK_BYTES // (8 * states * self.language.length)))
+        released = []
+        for first in range(0, len(jobs), width):
+            released += self._release_block(jobs[first : first + width])
+        return released
+
+    def _release_block(self, jobs: Sequence[Job]) -> list[IntArray]:
+        words = np.stack([word for word, _ in jobs])
+        block = FloatPass(self._weights, words, [self._nearest(word) for word in words])
+        released = []
+        for b, (word, seed) in enumerate(jobs):
+            tape = Tape(seed)
+            try:
+                with self._reading(tape, 0):
+                    released.append(self._draw(FloatLayers(block, b), tape))
+            except Undecided:
+                released.append(self._release(word, tape, first=1))
+        block.close()
+        return released
+
     def _proposals(self, word: IntArray, attempt: int) -> Proposals:
-        if self.language.is_all_words and self.costs is None:
+        if self._closed_form:
             return AllWords(self._table, word)
         nearest = self._nearest(word)
         if attempt == 0:

@@ -109,7 +109,10 @@ class FloatPass:
         collect = self._collector()
         collect(n, last)
         for i, layer in self._descend(
-            n, 1, last, lambda i: self.kept[i // self._stride - 1] if i % self._stride == 0 else spare[i % 2]
+            n,
+            1,
+            last,
+            lambda i: self.kept[i // self._stride - 1] if i % self._stride == 0 else spare[i % 2],
         ):
             collect(i, layer)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Layers", "Undecided", "uniform_ball"]
 
 
-class Undecided(Exception):  # noqa: N818 - a signal between passes, never seen by users
+class Undecided(Exception):
     """The bits read so far do not decide; run again with more."""
 
 

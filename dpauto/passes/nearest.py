@@ -82,7 +82,9 @@ class WordItself:
     def __init__(self, weights: Weights, word: IntArray, run: IntArray) -> None:
         a = weights.automaton
         self._word = word
-        tails = np.concatenate(([a.start_head[run[0]]], a.head[run[1:-1]])) if len(run) > 1 else run[:0]
+        tails = (
+            np.concatenate(([a.start_head[run[0]]], a.head[run[1:-1]])) if len(run) > 1 else run[:0]
+        )
         edges = ragged(a.indptr[tails], a.indptr[tails + 1])
         steps = np.repeat(np.arange(1, len(run)), a.indptr[tails + 1] - a.indptr[tails])
         off = edges != run[steps]
@@ -151,7 +153,14 @@ class NearestWords:
             zero = cost + after == to_go[position]
             out = ~zero & (after < _FAR)
             self._zero.append((edges[zero], tails[zero], heads[zero]))
-            parts.append((edges[out], heads[out], labels[out], self.distance + cost[out] - to_go[position[out]]))
+            parts.append(
+                (
+                    edges[out],
+                    heads[out],
+                    labels[out],
+                    self.distance + cost[out] - to_go[position[out]],
+                )
+            )
             prefixes += counts[position[out]].tolist()
             sizes.append(int(out.sum()))
             states = np.unique(heads[zero])
