@@ -7,7 +7,7 @@ and returns the axes; `save_plot` writes a file. A mechanism has the same colour
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.axes import Axes
 
-    from dpauto.laws.errorlaw import ErrorLaw
+    from dpauto.accuracy import Bounds, Comparison
+    from dpauto.laws import ErrorLaw
 
-__all__ = ["plot_errors", "plot_law", "plot_trip", "save_plot"]
+__all__ = ["plot_bounds", "plot_errors", "plot_law", "plot_trip", "save_plot"]
 
 Positions: TypeAlias = Mapping[Hashable, tuple[float, float]]
 
@@ -43,6 +44,7 @@ _AFTER: Final = _STYLES["exponential"][0]
 #: Share of the probability that a plot of a law may leave out on the right.
 _TAIL: Final = 1e-6
 
+_BOUNDS: Final = ("lower", "exact", "upper")
 #: Most nodes of a road graph that are drawn and named one by one.
 _NAMED: Final = 40
 #: Most steps of a trip that get an arrow each.
@@ -148,13 +150,21 @@ def _last_shown(law: ErrorLaw) -> int:
     return int(np.searchsorted(np.cumsum(law.pmf), 1 - _TAIL).clip(1, len(law.pmf) - 1))
 
 
-def plot_errors(rows: Iterable[Any], *, ax: Axes | None = None) -> Axes:
+def plot_errors(
+    rows: Iterable[Comparison],
+    *,
+    sampled: Mapping[str, Sequence[tuple[float, float, float]]] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Plot the expected error of every mechanism against epsilon.
 
     Parameters
     ----------
-    rows : iterable
-        What `dpauto.compare` returns: rows with `epsilon`, `mechanism` and `mean`.
+    rows : iterable of Comparison
+        What `dpauto.compare` returns.
+    sampled : mapping {mechanism: [(epsilon, mean, half width), …]}, optional
+        Means of actual releases with half the width of their confidence intervals, to be shown as
+        points with bars beside the exact curves.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 
@@ -175,17 +185,84 @@ def plot_errors(rows: Iterable[Any], *, ax: Axes | None = None) -> Axes:
     if not curves:
         raise InvalidArgument("rows must hold at least one row of compare()")
     ax = _axes(ax, (6.0, 3.8))
-    styles = _styles(curves)
+    styles = _styles([*curves, *(sampled or {})])
     for name, points in curves.items():
         colour, marker = styles[name]
         x, y = zip(*sorted(points), strict=True)
-        ax.plot(x, y, color=colour, marker=marker, markersize=5, linewidth=1.8, label=name)
+        ax.plot(
+            x, y, color=colour, marker="" if sampled else marker, markersize=5, label=name, zorder=3
+        )
+    for name, measured in (sampled or {}).items():
+        colour, marker = styles[name]
+        x, y, bar = zip(*sorted(measured), strict=True)
+        ax.errorbar(
+            x,
+            y,
+            bar,
+            color=colour,
+            marker=marker,
+            markersize=4,
+            linestyle="none",
+            capsize=2.5,
+            label=f"{name}, sampled",
+            zorder=3,
+        )
     ax.set_xlabel("ε")
     ax.set_ylabel("expected wrong symbols")
+    _finish_curves(ax)
+    return ax
+
+
+def _finish_curves(ax: Axes) -> None:
     ax.set_ylim(bottom=0)
     ax.grid(axis="y", color="#e4e7eb", linewidth=0.8)
-    ax.set_axisbelow(True)
     ax.legend(frameon=False)
+
+
+def plot_bounds(
+    x: Iterable[float], bounds: Iterable[Bounds], *, xlabel: str = "ε", ax: Axes | None = None
+) -> Axes:
+    """Plot Theorem 2: the expected error of permute-and-flip between its bounds.
+
+    Parameters
+    ----------
+    x : iterable of float
+        What varies: epsilons, lengths or alphabet sizes.
+    bounds : iterable of Bounds
+        What `dpauto.bounds` returns at each of them.
+    xlabel : str, optional
+        What `x` is.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no value, or not as many bounds as values.
+    MissingDependency
+        If matplotlib is not installed.
+
+    References
+    ----------
+    Benvenuti, Rao, Hale, arXiv:2603.28903, Theorem 2 and Figure 2.
+    """
+    points, rows = [float(value) for value in x], list(bounds)
+    if not points or len(points) != len(rows):
+        raise InvalidArgument("x and bounds must have the same number of values, at least one")
+    ax = _axes(ax, (6.0, 3.8))
+    lower, exact, upper = ([getattr(row, name) for row in rows] for name in _BOUNDS)
+    colour = _STYLES["permute-and-flip"][0]
+    ax.fill_between(points, lower, upper, color=colour, alpha=0.14, linewidth=0)
+    ax.plot(points, upper, color=_STYLES["exponential"][0], linestyle="--", label="upper bound")
+    ax.plot(points, exact, color=colour, linewidth=1.8, label="exact")
+    ax.plot(points, lower, color=_STYLES["online"][0], linestyle=":", label="lower bound")
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel("expected wrong symbols")
+    _finish_curves(ax)
     return ax
 
 
