@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -129,7 +129,7 @@ class Mechanism(ABC):
 
         Notes
         -----
-        Words are passed through in blocks of at most 64 MiB per process, whatever the batch.
+        Words are passed through in blocks of at most 128 MiB per process, whatever the batch.
         """
         words = [
             self.language.encode(w, name=f"ws: word {row}" if row > 1 else "w")
@@ -153,20 +153,19 @@ class Mechanism(ABC):
         """Run one release until every decision is certain, each time on more of the same bits."""
         attempt = first
         while True:
+            tape.rewind(WORD_BITS << attempt)
             try:
-                with self._reading(tape, attempt):
+                with self._precision(attempt):
                     return self._attempt(word, tape, attempt)
             except Undecided:
                 attempt += 1
 
-    @contextmanager
-    def _reading(self, tape: Tape, attempt: int) -> Iterator[None]:
-        """Rewind the tape, and compute on it with the precision that its bits deserve."""
+    @staticmethod
+    def _precision(attempt: int) -> AbstractContextManager[None]:
+        """Compute with the precision that the bits read in an attempt deserve."""
         from flint import ctx
 
-        tape.rewind(WORD_BITS << attempt)
-        with ctx.workprec(tape.bits + GUARD_BITS):
-            yield
+        return ctx.workprec((WORD_BITS << attempt) + GUARD_BITS)
 
     @abstractmethod
     def _attempt(self, word: IntArray, tape: Tape, attempt: int) -> IntArray:

@@ -7,7 +7,6 @@ from typing import ClassVar
 from dpauto.mechanisms import race
 from dpauto.mechanisms.offline import Offline
 from dpauto.randomness import Tape
-from dpauto.words import IntArray
 
 __all__ = ["Exponential"]
 
@@ -51,5 +50,5 @@ class Exponential(Offline):
 
     name: ClassVar[str] = "exponential"
 
-    def _draw(self, proposals: race.Proposals, tape: Tape) -> IntArray:
+    def _race(self, proposals: race.Proposals, tape: Tape) -> race.Race:
         return race.exponential(proposals, tape)

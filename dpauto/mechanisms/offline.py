@@ -14,7 +14,7 @@ import numpy as np
 from dpauto.errors import InvalidArgument, InvalidWord
 from dpauto.language import Language
 from dpauto.mechanisms.base import Job, Mechanism
-from dpauto.mechanisms.race import Proposals
+from dpauto.mechanisms.race import Proposals, Race, run
 from dpauto.passes import (
     BallLayers,
     FloatLayers,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["Offline"]
 
 #: A block of words in one pass: wide enough for the products, small enough for the caches.
-BLOCK_WORDS = 64
-BLOCK_BYTES = 2**26
+BLOCK_WORDS = 128
+BLOCK_BYTES = 2**27
 
 
 class Offline(Mechanism):
@@ -196,18 +196,30 @@ class Offline(Mechanism):
         return released
 
     def _release_block(self, jobs: Sequence[Job]) -> list[IntArray]:
+        """Race all words of a block side by side, so that their walks go in step."""
         words = np.stack([word for word, _ in jobs])
         block = FloatPass(self._weights, words, [self._nearest(word) for word in words])
-        released = []
-        for b, (word, seed) in enumerate(jobs):
-            tape = Tape(seed)
-            try:
-                with self._reading(tape, 0):
-                    released.append(self._draw(FloatLayers(block, b), tape))
-            except Undecided:
-                released.append(self._release(word, tape, first=1))
+        tapes = [Tape(seed) for _, seed in jobs]
+        released: list[IntArray | None] = [None] * len(jobs)
+        with self._precision(0):
+            races = [self._race(FloatLayers(block, b), tapes[b]) for b in range(len(jobs))]
+            wanted: dict[int, IntArray | None] = dict.fromkeys(range(len(jobs)))
+            while wanted:
+                asking = []
+                for b, word in wanted.items():
+                    try:
+                        races[b].send(word)
+                        asking.append(b)
+                    except StopIteration as end:
+                        released[b] = end.value
+                    except Undecided:
+                        pass
+                wanted = block.draw_outside(asking, tapes)
         block.close()
-        return released
+        return [
+            self._release(words[b], tapes[b], first=1) if word is None else word
+            for b, word in enumerate(released)
+        ]
 
     def _proposals(self, word: IntArray, attempt: int) -> Proposals:
         if self._closed_form:
@@ -220,13 +232,13 @@ class Offline(Mechanism):
     def _attempt(self, word: IntArray, tape: Tape, attempt: int) -> IntArray:
         proposals = self._proposals(word, attempt)
         try:
-            return self._draw(proposals, tape)
+            return run(self._race(proposals, tape), proposals, tape)
         finally:
             proposals.close()
 
     @abstractmethod
-    def _draw(self, proposals: Proposals, tape: Tape) -> IntArray:
-        """Turn proposals into a release."""
+    def _race(self, proposals: Proposals, tape: Tape) -> Race:
+        """Start the race that turns proposals into a release."""
 
     def _extra_context(self) -> bytes:
         parts: list[bytes | int] = []

@@ -7,7 +7,6 @@ from typing import ClassVar
 from dpauto.mechanisms import race
 from dpauto.mechanisms.offline import Offline
 from dpauto.randomness import Tape
-from dpauto.words import IntArray
 
 __all__ = ["PermuteAndFlip"]
 
@@ -57,5 +56,5 @@ class PermuteAndFlip(Offline):
 
     name: ClassVar[str] = "permute-and-flip"
 
-    def _draw(self, proposals: race.Proposals, tape: Tape) -> IntArray:
+    def _race(self, proposals: race.Proposals, tape: Tape) -> race.Race:
         return race.permute_and_flip(proposals, tape)

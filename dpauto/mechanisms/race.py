@@ -1,13 +1,16 @@
 """Permute-and-flip and the exponential mechanism, drawn from proposals.
 
 `Proposals` are what a pass over the words offers: the nearest words T and their number, the total
-weight Z' of the others relative to one of T, and a word drawn from either. The two functions turn
-them into a release. Every decision compares balls; one that is not certain raises `Undecided`.
+weight Z' of the others relative to one of T, and a word drawn from either. The two generators turn
+them into a release: they yield whenever they want a word from outside T and are sent one, so that a
+batch can draw the words of many releases at once; what they return is the release. Every decision
+compares balls; one that is not certain raises `Undecided`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dpauto.passes import Undecided, uniform_ball
 from dpauto.randomness import Tape
@@ -16,7 +19,10 @@ from dpauto.words import IntArray
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = ["Proposals", "exponential", "permute_and_flip"]
+__all__ = ["Proposals", "Race", "exponential", "permute_and_flip", "run"]
+
+#: Yields to ask for a word outside T (None if the proposal never happened); returns the release.
+Race: TypeAlias = Generator[None, "IntArray | None", IntArray]
 
 
 class Proposals(Protocol):
@@ -54,7 +60,7 @@ class Proposals(Protocol):
         ...
 
 
-def permute_and_flip(proposals: Proposals, tape: Tape) -> IntArray:
+def permute_and_flip(proposals: Proposals, tape: Tape) -> Race:
     """Draw from permute-and-flip by thinning a race.
 
     Give every word an independent uniform arrival time on [0, 1] and accept it with probability
@@ -82,7 +88,7 @@ def permute_and_flip(proposals: Proposals, tape: Tape) -> IntArray:
         time = -(-grown).expm1() / largest
         if _surely(deadline, time):
             return proposals.draw_nearest(tape)
-        word = proposals.draw_outside(tape)
+        word = yield
         chance = uniform_ball(tape)
         if word is None:
             continue
@@ -90,7 +96,7 @@ def permute_and_flip(proposals: Proposals, tape: Tape) -> IntArray:
             return word
 
 
-def exponential(proposals: Proposals, tape: Tape) -> IntArray:
+def exponential(proposals: Proposals, tape: Tape) -> Race:
     """Draw from the exponential mechanism: each word in proportion to its weight.
 
     References
@@ -105,9 +111,20 @@ def exponential(proposals: Proposals, tape: Tape) -> IntArray:
             return proposals.draw_nearest(tape)
         if _surely(uniform_ball(tape) * (total + nearest), nearest):
             return proposals.draw_nearest(tape)
-        word = proposals.draw_outside(tape)
+        word = yield
         if word is not None:
             return word
+
+
+def run(race: Race, proposals: Proposals, tape: Tape) -> IntArray:
+    """Run a race to its end, drawing each word when it is asked for."""
+    try:
+        next(race)
+        while True:
+            race.send(proposals.draw_outside(tape))
+    except StopIteration as end:
+        released: IntArray = end.value
+        return released
 
 
 def _surely(left: Any, right: Any) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpauto.arrays import ragged
+from dpauto.arrays import BoolArray, ragged
 from dpauto.passes.layers import Layers, Undecided
 from dpauto.passes.nearest import Nearest
 from dpauto.passes.weights import FloatArray, Weights, stride_for
@@ -69,7 +70,9 @@ class FloatPass:
         self._scales = np.zeros((events, self.width), dtype=np.int64)
         self._losses = np.zeros((events, self.width))
         self._growth = (weights.row_sum * (1 + 2**-40)) ** self._spacing
+        self._list_leaving()
         self._run()
+        self._weigh_leaving()
 
     def close(self) -> None:
         """Let the thread's next pass use this one's memory; layers must not be read after."""
@@ -84,13 +87,15 @@ class FloatPass:
         loss = (self.length - i) * (self.weights.degree + 6) * self.unit
         return loss / (1 - loss) if loss < 0.5 else math.inf
 
-    def scales(self, layers: IntArray) -> IntArray:
-        """Powers of two in whose units `layers` are, shape (len(layers), B)."""
-        return self._scales[-(-layers // self._spacing)]
+    def scales(self, layers: IntArray, words: IntArray) -> IntArray:
+        """Powers of two in whose units these layers of these words are."""
+        found: IntArray = self._scales[-(-layers // self._spacing), words]
+        return found
 
-    def losses(self, layers: IntArray) -> FloatArray:
-        """Bounds on the absolute error of entries of `layers`, shape (len(layers), B)."""
-        return self._losses[-(-layers // self._spacing)] * self._growth + self._underflow
+    def losses(self, layers: IntArray, words: IntArray) -> FloatArray:
+        """Bounds on the absolute error of entries of these layers of these words."""
+        found: FloatArray = self._losses[-(-layers // self._spacing), words]
+        return found * self._growth + self._underflow
 
     @property
     def _underflow(self) -> float:
@@ -169,12 +174,12 @@ class FloatPass:
         few = int(np.diff(pointer).max(initial=0)) <= 8
         if width > 1 or not few:
             return block
-        starts, tail, head = memoryview(pointer), memoryview(tails), memoryview(heads)
+        starts, tail, head = _view(pointer), _view(tails), _view(heads)
         symbols = words[0].tolist()
 
         def one(i: int, rows: int, after: FloatArray, layer: FloatArray) -> None:
             # A few entries are changed faster one by one than by numpy's indexing.
-            entry, value, symbol = memoryview(layer), memoryview(after), symbols[i]
+            entry, value, symbol = _view(layer), _view(after), symbols[i]
             for e in range(starts[symbol], starts[symbol + 1]):
                 if tail[e] < rows:
                     entry[tail[e]] += factor * value[head[e]]
@@ -215,38 +220,134 @@ class FloatPass:
 
     def _collector(self) -> Callable[[int, FloatArray], None]:
         """What copies the entries at the heads of leaving edges while their layer is at hand."""
-        leaving = [nearest.leaving for nearest in self.nearest]
-        steps = np.concatenate([near.steps for near in leaving])
-        sizes = [len(near.head) for near in leaving]
-        entries = np.concatenate([near.head for near in leaving]) * self.width
-        entries += np.repeat(np.arange(self.width), sizes)
-        bounds = np.cumsum([0, *sizes])
-        gathered = np.empty(len(steps))
-        if self.width > 1:
-            order = np.argsort(steps, kind="stable")
-            entries, steps = entries[order], steps[order]
-            back = np.empty(len(order), dtype=np.int64)
-            back[order] = np.arange(len(order))
-            self._gathered = lambda b: gathered[back[bounds[b] : bounds[b + 1]]]
-        else:
-            self._gathered = lambda b: gathered
-        pointer = np.searchsorted(steps, np.arange(self.length + 1)).tolist()
-        entry, target = memoryview(entries), memoryview(gathered)
+        entries = self._heads * self.width + self._columns
+        order = np.argsort(self._steps, kind="stable")
+        entries = entries[order]
+        pointer = np.searchsorted(self._steps[order], np.arange(self.length + 1)).tolist()
+        gathered = self._gathered
+        entry, target, place = _view(entries), _view(gathered), _view(order)
 
         def collect(i: int, layer: FloatArray) -> None:
             lo, hi = pointer[i - 1], pointer[i]
             if hi - lo > 12:
-                gathered[lo:hi] = layer[entries[lo:hi]]
+                gathered[order[lo:hi]] = layer[entries[lo:hi]]
             else:
-                value = memoryview(layer)
+                value = _view(layer)
                 for k in range(lo, hi):
-                    target[k] = value[entry[k]]
+                    target[place[k]] = value[entry[k]]
 
         return collect
 
-    def gathered(self, b: int) -> FloatArray:
-        """Return the entries at the heads of word b's leaving edges, shape (K,)."""
-        return self._gathered(b)
+    def _list_leaving(self) -> None:
+        """Put the leaving edges of all words into one list, word after word."""
+        leaving = [nearest.leaving for nearest in self.nearest]
+        sizes = np.array([len(near.head) for near in leaving])
+        self._bounds = np.concatenate(([0], np.cumsum(sizes)))
+        self._columns = np.repeat(np.arange(self.width), sizes)
+        self._steps = np.concatenate([near.steps for near in leaving])
+        self._heads = np.concatenate([near.head for near in leaving])
+        self._gathered = np.empty(len(self._steps))
+
+    def _weigh_leaving(self) -> None:
+        """Weigh the words that leave T by each edge, per word in units of 2**common."""
+        columns, width = self._columns, self.width
+        factor, shift = self._factors()
+        scales = self.scales(self._steps + 1, columns) + shift
+        losses = self.losses(self._steps + 1, columns)
+        mantissa, exponent = np.frexp(self._gathered)
+        exponent = exponent + scales
+        filled = mantissa > 0
+        common = np.full(width, -(2**40))
+        np.maximum.at(common, columns[filled], exponent[filled])
+        # A word without any weight still has a scale in which to state its error.
+        highest = np.zeros(width, dtype=np.int64)
+        np.maximum.at(highest, columns, scales + TOP)
+        self.common = np.where(common > -(2**40), common, highest)
+        terms = _ldexp(mantissa * factor, exponent - self.common[columns])
+        lost = _ldexp(losses * factor, scales - self.common[columns])
+        sizes = np.diff(self._bounds)
+        self.leaving_relative = self.relative(1) + 1.01 * (sizes + 6) * self.unit
+        # ldexp may have dropped what is below 2**-1074 beside the largest term.
+        uncertain = np.bincount(columns, filled | (losses > 0), width) > 0
+        self.leaving_absolute = np.where(
+            uncertain,
+            np.bincount(columns, lost, width) * (1 + 2**-20) + sizes * 2.0**-1000,
+            0.0,
+        )
+        #: Cumulative weights of each word's leaving edges.
+        self.cumulative = [
+            np.cumsum(terms[lo:hi]) for lo, hi in itertools.pairwise(self._bounds.tolist())
+        ]
+
+    def _factors(self) -> tuple[FloatArray, IntArray]:
+        """Mantissa and exponent of each leaving edge's own factor: prefixes times weight."""
+        w = self.weights
+        mantissas, exponents = [], []
+        for nearest in self.nearest:
+            leaving = nearest.leaving
+            if leaving.prefixes is None:
+                mantissas.append(w.floats(leaving.cost))
+                exponents.append(np.zeros(len(leaving.cost), dtype=np.int64))
+                continue
+            parts = [
+                _split(w.ball(cost - nearest.distance) * prefixes)
+                for cost, prefixes in zip(leaving.cost.tolist(), leaving.prefixes, strict=True)
+            ]
+            mantissas.append(np.array([p[0] for p in parts]))
+            exponents.append(np.array([p[1] for p in parts], dtype=np.int64))
+        return np.concatenate(mantissas), np.concatenate(exponents)
+
+    # -- draws ------------------------------------------------------------------------------------
+
+    def draw_outside(
+        self, asking: Sequence[int], tapes: Sequence[Tape]
+    ) -> dict[int, IntArray | None]:
+        """Draw a word outside T for each of the words `asking`; undecided ones are left out."""
+        starts: list[tuple[int, int, int]] = []
+        written = np.empty((len(asking), self.length), dtype=np.int64)
+        for b in asking:
+            try:
+                starts.append((b, *FloatLayers(self, b).leave(written[len(starts)], tapes[b])))
+            except Undecided:
+                continue
+        decided = self._walk_together(starts, written, tapes)
+        return {b: written[row] for row, (b, _, _) in enumerate(starts) if decided[row]}
+
+    def _walk_together(
+        self, starts: Sequence[tuple[int, int, int]], written: IntArray, tapes: Sequence[Tape]
+    ) -> BoolArray:
+        """Complete words from (b, layer, state), all in step; returns which were decided."""
+        heads, labels = self.weights.padded
+        rows = np.arange(len(starts))
+        first = np.array([i for _, i, _ in starts], dtype=np.int64)
+        column = np.array([b for b, _, _ in starts], dtype=np.int64)
+        state = np.array([q for _, _, q in starts], dtype=np.int64)
+        uniforms = np.zeros((len(starts), self.length))
+        for row, (b, i, _) in enumerate(starts):
+            uniforms[row, i:] = tapes[b].uniforms(self.length - i) * 2.0**-64
+        decided = np.ones(len(starts), dtype=bool)
+        relative = 2 * self.relative(1) + (4 * self.weights.degree + 8) * self.unit
+        order = np.argsort(first, kind="stable")
+        begun = np.searchsorted(first[order], np.arange(self.length), side="right").tolist()
+        for i in range(int(first.min(initial=self.length)), self.length):
+            rows = order[: begun[i]]
+            here, b = state[rows], column[rows]
+            after = self.layer(i + 1)
+            weights = after[heads[here] * self.width + b[:, np.newaxis]]
+            weights[labels[here] < 0] = 0.0
+            weights[labels[here] != self.words[b, i][:, np.newaxis]] *= self.weights.z
+            cumulative = np.cumsum(weights, axis=1)
+            total = cumulative[:, -1]
+            target = uniforms[rows, i] * total
+            loss = self.losses(np.full(len(rows), i + 1), b)
+            margin = total * relative + 2 * self.weights.degree * loss
+            edge = (cumulative <= (target + margin)[:, np.newaxis]).sum(axis=1)
+            below = np.where(edge > 0, cumulative[np.arange(len(rows)), edge - 1], -np.inf)
+            decided[rows] &= (edge < cumulative.shape[1]) & (below < target - margin)
+            edge = np.minimum(edge, cumulative.shape[1] - 1)
+            written[rows, i] = labels[here, edge]
+            state[rows] = heads[here, edge]
+        return decided
 
 
 class FloatLayers(Layers):
@@ -262,59 +363,28 @@ class FloatLayers(Layers):
     def __init__(self, block: FloatPass, b: int = 0) -> None:
         super().__init__(block.weights, block.words[b], block.nearest[b])
         self._pass, self._b = block, b
-        self._sum_leaving()
-
-    def _sum_leaving(self) -> None:
-        """Add up the weights of the words that leave T by each edge."""
-        leaving, block, b = self.nearest.leaving, self._pass, self._b
-        gathered = block.gathered(b)
-        layers = leaving.steps + 1
-        factor, shift = self._factors()
-        scales = block.scales(layers)[:, b] + shift
-        losses = block.losses(layers)[:, b]
-        mantissa, exponent = np.frexp(gathered)
-        exponent = exponent + scales
-        # Everything in units of 2**common.
-        filled = mantissa > 0
-        common = int((exponent[filled] if filled.any() else scales + TOP).max(initial=0))
-        terms = _ldexp(mantissa * factor, exponent - common)
-        lost = _ldexp(losses * factor, scales - common)
-        self._common, self._cumulative = common, np.cumsum(terms)
-        self._relative = block.relative(1) + 1.01 * (len(terms) + 6) * block.unit
-        self._absolute = 0.0
-        if filled.any() or losses.any():
-            # ldexp may have dropped what is below 2**-1074 beside the largest term.
-            self._absolute = float(lost.sum()) * (1 + 2**-20) + len(terms) * 2.0**-1000
-
-    def _factors(self) -> tuple[FloatArray, IntArray | int]:
-        """Mantissa and exponent of each leaving edge's own factor: prefixes times weight."""
-        leaving, w = self.nearest.leaving, self.weights
-        if leaving.prefixes is None:
-            return w.floats(leaving.cost), 0
-        parts = [
-            _split(w.ball(cost - self.nearest.distance) * prefixes)
-            for cost, prefixes in zip(leaving.cost.tolist(), leaving.prefixes, strict=True)
-        ]
-        return np.array([p[0] for p in parts]), np.array([p[1] for p in parts], dtype=np.int64)
 
     @property
     def outside(self) -> arb:
         """Z' as a ball."""
         from flint import arb
 
-        if not len(self._cumulative):
+        cumulative = self._pass.cumulative[self._b]
+        if not len(cumulative):
             return arb(0)
-        total = float(self._cumulative[-1])
-        error = total * self._relative + self._absolute
-        return arb(total, error * (1 + 2**-20)) * arb((1, self._common))
+        total = float(cumulative[-1])
+        relative = float(self._pass.leaving_relative[self._b])
+        error = total * relative + float(self._pass.leaving_absolute[self._b])
+        return arb(total, error * (1 + 2**-20)) * arb((1, int(self._pass.common[self._b])))
 
     def choose_leaving(self, tape: Tape) -> int:
         """Draw the leaving edge; `Undecided` near a border."""
-        cumulative, unit = self._cumulative, self._pass.unit
+        cumulative, unit = self._pass.cumulative[self._b], self._pass.unit
+        relative = 2 * self._pass.leaving_relative[self._b] + 8 * unit
         total = float(cumulative[-1])
         u, bits = tape.uniform()
         target = math.ldexp(float(u), -bits) * total
-        margin = total * (2 * self._relative + 8 * unit + 2.0 ** (1 - bits)) + 2 * self._absolute
+        margin = total * (relative + 2.0 ** (1 - bits)) + 2 * self._pass.leaving_absolute[self._b]
         k = int(np.searchsorted(cumulative, target + margin, side="right"))
         if k == len(cumulative) or (k and cumulative[k - 1] >= target - margin):
             raise Undecided
@@ -322,27 +392,26 @@ class FloatLayers(Layers):
 
     def walk(self, i: int, state: int, tape: Tape) -> list[int]:
         """Complete a word from `state` at layer i; `Undecided` near a border."""
-        w, block, width = self.weights, self._pass, self._pass.width
+        w, block, width, b = self.weights, self._pass, self._pass.width, self._b
         indptr, head, label = w.views
-        n, symbols, b, z = len(self.word), self.word.tolist(), self._b, w.z
-        table = None if w.costs is None else memoryview(w.float_table)
+        n, symbols, z = len(self.word), self.word.tolist(), w.z
+        table = None if w.costs is None else _view(w.float_table)
         uniforms = (tape.uniforms(n - i) * 2.0**-64).tolist()
         relative = 2 * block.relative(1) + (4 * w.degree + 8) * block.unit
-        losses = (2.0 * w.degree * block.losses(np.arange(i + 1, n + 1))[:, b]).tolist()
+        layers = np.arange(i + 1, n + 1)
+        losses = (2.0 * w.degree * block.losses(layers, np.full(len(layers), b))).tolist()
         written = []
         for uniform, loss in zip(uniforms, losses, strict=True):
-            lo, symbol, after = indptr[state], symbols[i], memoryview(block.layer(i + 1))
-            hi = indptr[state + 1]
+            lo, hi, symbol = indptr[state], indptr[state + 1], symbols[i]
+            after = _view(block.layer(i + 1))
+            edges = zip(head[lo:hi], label[lo:hi], strict=True)
             if table is None:
                 weights = [
                     after[q * width + b] if s == symbol else z * after[q * width + b]
-                    for q, s in zip(head[lo:hi], label[lo:hi], strict=True)
+                    for q, s in edges
                 ]
             else:
-                weights = [
-                    table[symbol, s] * after[q * width + b]
-                    for q, s in zip(head[lo:hi], label[lo:hi], strict=True)
-                ]
+                weights = [table[symbol, s] * after[q * width + b] for q, s in edges]
             edge = lo + _pick(weights, uniform, relative, loss)
             written.append(label[edge])
             state = head[edge]
@@ -373,6 +442,11 @@ def _pick(weights: list[float], uniform: float, relative: float, absolute: float
             return k
         before = here
     raise Undecided
+
+
+def _view(array: Any) -> Any:
+    """A view for reading and writing one entry at a time, which numpy does slowly."""
+    return memoryview(array)
 
 
 def _ldexp(values: FloatArray, shift: IntArray) -> FloatArray:

@@ -85,12 +85,23 @@ class Layers(ABC):
 
     def draw_outside(self, tape: Tape) -> IntArray:
         """Return a word outside T, drawn in proportion to its weight; shape (n,)."""
+        written = np.empty(len(self.word), dtype=np.int64)
+        i, state = self.leave(written, tape)
+        written[i:] = self.walk(i, state, tape)
+        return written
+
+    def leave(self, written: IntArray, tape: Tape) -> tuple[int, int]:
+        """Write the first part of a word outside T, up to and with the edge that leaves T.
+
+        Returns
+        -------
+        tuple
+            The layer and the state from which a walk completes the word.
+        """
         leaving = self.nearest.leaving
         k = self.choose_leaving(tape)
         prefix = self.nearest.prefix(k, tape)
         i = len(prefix)
-        written = np.empty(len(self.word), dtype=np.int64)
         written[:i] = prefix
         written[i] = leaving.label[k]
-        written[i + 1 :] = self.walk(i + 1, int(leaving.head[k]), tape)
-        return written
+        return i + 1, int(leaving.head[k])

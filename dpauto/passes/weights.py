@@ -130,6 +130,8 @@ class Weights:
 
     def floats(self, costs: IntArray) -> FloatArray:
         """Return `float_of` of every entry."""
+        if self.costs is None and not (costs < 0).any() and not (costs > 1).any():
+            return np.where(costs == 0, 1.0, self.z)
         values, where = np.unique(costs, return_inverse=True)
         return np.array([self.float_of(cost) for cost in values.tolist()])[where]
 
@@ -172,6 +174,16 @@ class Weights:
         """(indptr, head, label) for reading one entry at a time, which numpy does slowly."""
         a = self.automaton
         return memoryview(a.indptr), memoryview(a.head), memoryview(a.label)
+
+    @cached_property
+    def padded(self) -> tuple[IntArray, IntArray]:
+        """(heads, labels) of every state's edges, shape (N, degree); -1 labels fill up."""
+        a = self.automaton
+        heads = np.zeros((a.n_states, self.degree), dtype=np.int64)
+        labels = np.full((a.n_states, self.degree), -1, dtype=np.int64)
+        place = np.arange(a.n_edges) - a.indptr[a.tail]
+        heads[a.tail, place], labels[a.tail, place] = a.head, a.label
+        return heads, labels
 
     @cached_property
     def indices(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
