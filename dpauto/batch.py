@@ -66,8 +66,12 @@ class Outcome:
     lengths: set[int] = field(default_factory=set)
 
 
+def _ignore(rows: int) -> None:
+    """Take notice of nothing."""
+
+
 class TripReleaser:
-    """Releases the trips of files through one model and one kind of mechanism.
+    r"""Releases the trips of files through one model and one kind of mechanism.
 
     Parameters
     ----------
@@ -90,13 +94,13 @@ class TripReleaser:
     ...     rng=SeededBits(1),
     ... )
     >>> trips = TextTrips(
-    ...     io.StringIO("a b a\\n# a comment\\nb\\n"), "trips", after=None, separator=Separator(None)
+    ...     io.StringIO("a b a\\n# a comment\nb\n"), "trips", after=None, separator=Separator(None)
     ... )
     >>> out = io.BytesIO()
     >>> releaser.release(trips, trips.writer(out)).released
     2
     >>> out.getvalue()
-    b'a b a\\n# a comment\\nb\\n'
+    b'a b a\\n# a comment\nb\n'
     """
 
     def __init__(
@@ -120,7 +124,7 @@ class TripReleaser:
         *,
         keyed: bool = False,
         skip: bool = False,
-        advance: Callable[[int], object] = lambda rows: None,
+        advance: Callable[[int], object] = _ignore,
     ) -> Outcome:
         """Release every trip of a source and write the rows in their order.
 

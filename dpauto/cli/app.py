@@ -49,9 +49,9 @@ def commands(context: click.Context) -> None:
     """Publish trajectories of symbols under word-level differential privacy.
 
     MODEL, the public description of what is feasible, is a file (GraphML, JSON, CSV edge list or
-    matrix, DOT, PRISM, DRN, XES, npy/npz; its suffix tells, --format overrides, .gz is transparent),
-    or regex:PATTERN, or all:abc (every word). TRIPS is text (a word a line), CSV, TSV or Parquet.
-    "-" is standard input or output.
+    matrix, DOT, PRISM, DRN, XES, npy/npz; its suffix tells, --format overrides, .gz is
+    transparent), or regex:PATTERN, or all:abc (every word). TRIPS is text (a word a line), CSV, TSV
+    or Parquet. "-" is standard input or output.
 
     Exit status: 0 done, 2 bad usage or input.
     """
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"{place}{error.strerror or error}")
     except MemoryError:
         return _fail("not enough memory for this model and these trips")
-    except DpautoError as error:
+    except (DpautoError, ImportError) as error:
         return _fail(str(error))
     return status if isinstance(status, int) else 0
 

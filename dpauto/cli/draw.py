@@ -28,6 +28,7 @@ __all__ = ["command"]
 @options.reading_options
 @options.model_options
 def command(
+    *,
     model: str | None,
     model_named: str | None,
     word: str | None,
@@ -36,7 +37,7 @@ def command(
     whole: bool,
     **reading: Any,
 ) -> None:
-    """Draw MODEL, or with --word the automaton of all words with exactly L wrong symbols.
+    r"""Draw MODEL, or with --word the automaton of all words with exactly L wrong symbols.
 
     Without a model every word over the word's own symbols (and --alphabet) is feasible.
 

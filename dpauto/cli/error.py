@@ -24,6 +24,7 @@ __all__ = ["command"]
 @options.reading_options
 @options.model_options
 def command(
+    *,
     model: str,
     trips: str,
     epsilons: str,
@@ -36,10 +37,10 @@ def command(
     separator: str | None,
     **reading: Any,
 ) -> None:
-    """Print the exact expected error of every mechanism at every EPSILON.
+    r"""Print the exact expected error of every mechanism at every EPSILON.
 
-    The error is the number of wrong symbols of a release, for a trip drawn uniformly from TRIPS. The
-    table depends on TRIPS: made from sensitive trips it is as sensitive as they are.
+    The error is the number of wrong symbols of a release, for a trip drawn uniformly from TRIPS.
+    The table depends on TRIPS: made from sensitive trips it is as sensitive as they are.
 
     \b
     dpauto error roads.csv --trips sample.txt --epsilon 0.5,1,3,5 --adjacency 2
@@ -57,10 +58,12 @@ def command(
         )
     width = max(len("mechanism"), *(len(row.mechanism) for row in table.rows))
     click.echo(
-        f"{table.trips:,} trips, {table.mean_length:.1f} symbols on average, adjacency {adjacency}\n"
+        f"{table.trips:,} trips of {table.mean_length:.1f} symbols on average,"
+        f" adjacency {adjacency}\n"
     )
     click.echo(
-        f"{'epsilon':>8}  {'mechanism':{width}}  {'expected error':>14}  {'deviation':>9}  unchanged"
+        f"{'epsilon':>8}  {'mechanism':{width}}  {'expected error':>14}  {'deviation':>9}"
+        "  unchanged"
     )
     for row in table.rows:
         click.echo(

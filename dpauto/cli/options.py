@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ModelChoice",
     "adjacency_option",
+    "certificate_option",
+    "costs_option",
     "epsilon_option",
     "epsilons_option",
     "mechanism_option",
@@ -145,6 +147,16 @@ mechanism_option = click.option(
     show_default=True,
 )
 
+costs_option = click.option(
+    "--costs",
+    metavar="FILE",
+    help="CSV of public symbol costs: columns true,written,cost, or a square table.",
+)
+
+certificate_option = click.option(
+    "--certificate", metavar="FILE", help="What dpauto certify wrote, for trips of its length."
+)
+
 
 class ModelChoice:
     """The model of a command and how its runs are observed.
@@ -206,6 +218,7 @@ class ModelChoice:
 
 
 def symbols(text: str | None) -> list[str] | None:
+    """Return the symbols that an option lists: abc, or a,b,c with commas."""
     if text is None:
         return None
     return [part.strip() for part in text.split(",")] if "," in text else list(text)

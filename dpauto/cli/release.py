@@ -30,14 +30,8 @@ __all__ = ["command"]
     help="The released trips, in the form of TRIPS. By default standard output.",
 )
 @options.mechanism_option
-@click.option(
-    "--costs",
-    metavar="FILE",
-    help="CSV of public symbol costs: columns true,written,cost, or a square table.",
-)
-@click.option(
-    "--certificate", metavar="FILE", help="What dpauto certify wrote, for trips of its length."
-)
+@options.costs_option
+@options.certificate_option
 @click.option(
     "--seed", type=int, metavar="N", help="Make the same releases again; they are then not private."
 )
@@ -58,6 +52,7 @@ __all__ = ["command"]
 @options.reading_options
 @options.model_options
 def command(
+    *,
     trips: str,
     model: str,
     output: str,
@@ -71,20 +66,20 @@ def command(
     separator: str | None,
     **others: Any,
 ) -> None:
-    """Release every trip of TRIPS: replace it by a random feasible word near it.
+    r"""Release every trip of TRIPS: replace it by a random feasible word near it.
 
     Each release is EPSILON-differentially private for words within B substitutions. Budgets add up
     over all releases that concern one person. The LENGTH of every word is published, and so are
     comments, other columns and what stands before --after. MODEL, EPSILON and B are public: choose
     them without looking at the trips.
 
-    In text, a trip is a line of symbols separated by white space; lines that start with # or % are
-    copied. In tables, the column "trip" is replaced and the others are copied. OUT is written beside
-    its place and renamed when it is complete.
+    In text, a trip is a line of symbols separated by white space; lines that start with # or %
+    are copied. In tables, the column "trip" is replaced and the others are copied. OUT is written
+    beside its place and renamed when it is complete.
 
     \b
     dpauto release trips.csv --model roads.csv --epsilon 3 --adjacency 2 -o private.csv
-    dpauto release routes.txt.gz --after : --model edges.csv.gz --states links --epsilon 5 -o out.txt
+    dpauto release walks.txt --after : --model edges.csv.gz --states links --epsilon 5 -o out.txt
     """
     from dpauto.formats import open_trips
     from dpauto.formats.files import writing
@@ -155,8 +150,12 @@ def _progress() -> Any:
     from contextlib import nullcontext
 
     if not sys.stderr.isatty():
-        return nullcontext(lambda rows: None)
+        return nullcontext(_silent)
     return _Bar()
+
+
+def _silent(rows: int) -> None:
+    """Show nothing."""
 
 
 class _Bar:

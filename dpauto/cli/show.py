@@ -29,7 +29,7 @@ MOST_DIGITS = 30
 @options.reading_options
 @options.model_options
 def command(model: str, length: int, adjacency: int, samples: int, **reading: Any) -> None:
-    """Show states, transitions, number of words of length N, ambiguity, and neighbours.
+    r"""Show states, transitions, number of words of length N, ambiguity, and neighbours.
 
     The guarantee hides a word among the feasible words within B substitutions. Where there are none
     it says little: on road networks in link form B has to be as long as a detour.
@@ -48,11 +48,10 @@ def command(model: str, length: int, adjacency: int, samples: int, **reading: An
     if samples < 1:
         raise InvalidArgument("samples must be a whole number of at least 1")
     report = sampled_neighbours(language, adjacency=adjacency, samples=samples)
-    for distance in range(1, adjacency + 1):
+    for distance in range(1, adjacency + 1) if adjacency > 1 else ():
         counts = sorted(near[distance - 1] for near in report.counts if len(near) >= distance)
         if counts and (distance <= 4 or distance == adjacency):
-            name = f"at distance {distance}"
-            rows.append((name, f"{_spread(counts)} other feasible words"))
+            rows.append((f"at distance {distance}", f"{_spread(counts)} other feasible words"))
     rows.append((f"within {adjacency}", _spread(sorted(report.within)) + " other feasible words"))
     width = max(len(name) for name, _ in rows)
     for name, value in rows:

@@ -200,7 +200,12 @@ def _naming(error: DpautoError, source: str) -> DpautoError:
     return kind(f"{source}: {text}")
 
 
-def write_model(model: MarkovChain | NFA | MDP, target: str, *, format: str | None = None) -> None:
+def write_model(
+    model: MarkovChain | NFA | MDP,
+    target: str,
+    *,
+    format: str | None = None,  # noqa: A002
+) -> None:
     """Write a model to a file, complete or not at all.
 
     Parameters

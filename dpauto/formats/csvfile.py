@@ -20,12 +20,12 @@ csv.field_size_limit(2**31 - 1)
 
 
 def delimiter_of(name: str, header: str) -> str:
-    """Return the delimiter: a tab in TSV files, else the first of ``, ; tab`` that the header has.
+    r"""Return the delimiter: a tab in TSV files, else the first of ``, ; tab`` that the header has.
 
     Examples
     --------
     >>> delimiter_of("a.csv", "source;target"), delimiter_of("a.tsv", "x")
-    (';', '\\t')
+    (';', '\t')
     """
     if name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         return "\t"

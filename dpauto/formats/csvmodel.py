@@ -53,8 +53,8 @@ def read_csv(name: str, options: ModelOptions) -> MarkovChain:
         first = next(rows, (2, [""]))
         if first[1][0].strip() not in [cell.strip() for cell in header]:
             raise InvalidFile(
-                f"{name}: neither an edge list (columns source and target, or u and v) nor a transition"
-                " matrix (a header of states, and the state first in each row)"
+                f"{name}: neither an edge list (columns source and target, or u and v) nor a"
+                " transition matrix (a header of states, and the state first in each row)"
             )
         return _matrix(name, header, chain([first], rows), options)
 

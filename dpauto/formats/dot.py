@@ -27,8 +27,8 @@ _PROBABILITY = re.compile(r"\s*(0?\.\d+|1|1\.0*)([eE]-\d+)?\s*")
 def read_dot(name: str, options: ModelOptions) -> Model:
     """Read a model; the states are the nodes' ids.
 
-    Labels ``action:probability`` on all edges make an MDP. Edges without labels, or with labels that
-    are positive probabilities and sum to 1 at every node, make a Markov chain. All else is an
+    Labels ``action:probability`` on all edges make an MDP. Edges without labels, or with labels
+    that are positive probabilities and sum to 1 at every node, make a Markov chain. All else is an
     automaton whose symbols are the labels (a Mealy machine's are its ``input/output``); double
     circles accept, and every state does where there is none. An edge from a node ``__start0``
     marks the start. A file that `write_dot` made says its kind itself.
@@ -123,8 +123,8 @@ def write_dot(model: MarkovChain | NFA | MDP, name: str) -> bytes:
     Raises
     ------
     InvalidModel
-        If two names have the same text, or one is empty, holds a line break or has a backslash where
-        DOT cannot hold one.
+        If two names have the same text, or one is empty, holds a line break or has a backslash
+        where DOT cannot hold one.
     """
     graph = LabelledGraph.of(model)
     head = "".join(f"  {key}={_quote(text, name)};\n" for key, text in sorted(graph.data.items()))
@@ -143,8 +143,8 @@ def write_dot(model: MarkovChain | NFA | MDP, name: str) -> bytes:
 
 
 def _quote(text: str, name: str) -> str:
-    # In a DOT string only a backslash and a quote are special, so a backslash before a quote or at the end
-    # has no spelling.
+    # In a DOT string a backslash only protects a quote, so one before a quote or at the end has no
+    # spelling.
     if text in ("", _START) or re.search(r'\\("|$)|[\r\n\0]', text):
         raise InvalidModel(f"{name}: DOT cannot hold the name {text!r}")
     return '"' + text.replace('"', '\\"') + '"'

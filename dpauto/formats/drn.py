@@ -41,7 +41,7 @@ class _Drn:
 
 
 def read_drn(name: str, options: ModelOptions) -> MarkovChain | MDP:
-    """Read a DTMC or an MDP; states are the numbers 0, 1, …, the one labelled ``init`` is the start.
+    """Read a DTMC or an MDP: states 0, 1, …, of which the one labelled ``init`` is the start.
 
     Raises
     ------
@@ -55,8 +55,8 @@ def read_drn(name: str, options: ModelOptions) -> MarkovChain | MDP:
         total = sum(row.values())
         if abs(total - 1) > _ROUNDING:
             raise InvalidFile(
-                f"{name}: the probabilities of choice {choice} in state {state} sum to {total:.10g},"
-                " not to 1"
+                f"{name}: the probabilities of choice {choice} in state {state} sum to"
+                f" {total:.10g}, not to 1"
             )
         for head in row:
             row[head] /= total

@@ -110,8 +110,8 @@ def read_event_rows(
                 trace.sort(key=lambda event: event[0])
         except TypeError:
             raise InvalidFile(
-                f"{name}, column {header[time].strip()}: some timestamps have a time zone and others"
-                " have none"
+                f"{name}, column {header[time].strip()}: some timestamps have a time zone and"
+                " others have none"
             ) from None
     return fit(([symbol for _, symbol in trace] for trace in events.values()), name, options)
 
@@ -155,7 +155,7 @@ def xes_traces(name: str, raw: Any) -> Iterator[list[str]]:
     activity: str | None = None
     number = 0
     try:
-        for event, element in ET.iterparse(raw, events=("start", "end")):
+        for event, element in ET.iterparse(raw, events=("start", "end")):  # noqa: S314
             tag = element.tag.rpartition("}")[2]
             if event == "start":
                 if tag == "trace":

@@ -1,7 +1,7 @@
-"""Opening files: gzip where the name says so, "-" for the standard streams, and whole or not at all.
+"""Opening files: gzip where the name says so, "-" for the standard streams, all or nothing.
 
-Output is written beside its place and renamed when it is complete, so that a reader never meets half
-a file and a failed run leaves the old one as it was.
+Output is written beside its place and renamed when it is complete, so that a reader never meets
+half a file and a failed run leaves the old one as it was.
 """
 
 from __future__ import annotations

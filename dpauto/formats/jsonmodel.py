@@ -10,9 +10,9 @@
      "transitions": {"s": {"go": {"t": 0.9, "s": 0.1}}}, "initial": "s"}
 
 States, symbols and actions are strings, numbers or lists of these (tuples in Python). Keys of JSON
-objects are always strings, so a key stands for the state or symbol that has its text. Where two have
-the same text, ``transitions`` is a list of rows instead: [state, state, probability], [state, symbol,
-state] or [state, action, state, probability].
+objects are always strings, so a key stands for the state or symbol that has its text. Where two
+have the same text, ``transitions`` is a list of rows instead: [state, state, probability], [state,
+symbol, state] or [state, action, state, probability].
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dpauto.errors import DpautoError, InvalidFile, InvalidModel
+from dpauto.errors import InvalidFile, InvalidModel
 from dpauto.formats.files import read_bytes
 from dpauto.formats.options import Model, ModelOptions
 from dpauto.formats.symbols import SymbolTexts, find_symbol, text_of

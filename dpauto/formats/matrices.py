@@ -20,7 +20,7 @@ __all__ = ["read_matrix_file"]
 
 
 def read_matrix_file(name: str, options: ModelOptions) -> MarkovChain:
-    """Read a matrix saved by ``numpy.save``, ``numpy.savez`` (one array) or ``scipy.sparse.save_npz``.
+    """Read a matrix saved by numpy.save, numpy.savez (one array) or scipy.sparse.save_npz.
 
     Pickled objects are refused: loading them would run code.
 
@@ -32,8 +32,8 @@ def read_matrix_file(name: str, options: ModelOptions) -> MarkovChain:
     matrix = _load(name, read_bytes(name))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "biuf":
         raise InvalidFile(
-            f"{name}: the array must be a square matrix of real numbers, not {matrix.dtype} of shape"
-            f" {matrix.shape}"
+            f"{name}: the array must be a square matrix of real numbers, not {matrix.dtype} of"
+            f" shape {matrix.shape}"
         )
     from scipy.sparse import coo_array
 

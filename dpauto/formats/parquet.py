@@ -32,7 +32,7 @@ class ParquetTrips:
     def __init__(
         self, table: Any, name: str, *, column: str, record_column: str | None, separator: Separator
     ) -> None:
-        import pyarrow.types as types
+        from pyarrow import types
 
         self.name, self.separator = name, separator
         self._table, self._column, self._record = table, column, record_column
@@ -122,7 +122,7 @@ class ParquetTrips:
         InvalidFile
             If trips are lists of integers and a symbol is none.
         """
-        import pyarrow.types as types
+        from pyarrow import types
 
         if not self._listed:
             self.separator.check(texts)

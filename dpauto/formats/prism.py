@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +32,20 @@ __all__ = ["initial_state", "label_file", "read_prism", "write_prism"]
 Row = tuple[int, list[str]]
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """What the first lines of a file tell: the number of states, and how the others are read."""
+
+    name: str
+    size: int
+    is_mdp: bool
+    first: int = 0
+
+    def state(self, row: int, text: str) -> int:
+        """Return a state's number, counted from 0."""
+        return _state(self.name, row, text, self.first, self.size)
+
+
 def read_prism(name: str, options: ModelOptions) -> MarkovChain | MDP:
     """Read a Markov chain or an MDP; states are the numbers 0, 1, ….
 
@@ -44,15 +60,16 @@ def read_prism(name: str, options: ModelOptions) -> MarkovChain | MDP:
     """
     with open_text(name) as lines:
         listed = ((row, line.split()) for row, line in enumerate(lines, 1) if line.strip())
-        size, is_mdp, first, rows = _header(name, listed)
-        start = initial_state(name, size) if options.initial is None else None
-        if is_mdp:
-            return _mdp(name, size, first, rows, options, start)
-        return _chain(name, size, first, rows, options, start)
+        layout, rows = _header(name, listed)
+        start = initial_state(name, layout.size) if options.initial is None else None
+        if layout.is_mdp:
+            return mdp_of_choices(name, layout.size, _choices(layout, rows), options, start)
+        steps = _steps(layout, rows)
+    return steps.chain(options.initial if start is None else str(start))
 
 
-def _header(name: str, rows: Iterator[Row]) -> tuple[int, bool, int, Iterator[Row]]:
-    """Return (states, is it an MDP, number of the first state, remaining rows)."""
+def _header(name: str, rows: Iterator[Row]) -> tuple[_Layout, Iterator[Row]]:
+    """Return the layout and the remaining rows."""
     row, cells = next(rows, (0, []))
     if not cells:
         raise InvalidFile(f"{name}: the file is empty")
@@ -61,12 +78,12 @@ def _header(name: str, rows: Iterator[Row]) -> tuple[int, bool, int, Iterator[Ro
         after, more = next(rows, (0, []))
         if not more or more[0].lower() != "transitions":
             raise InvalidFile(f"{name}, row {after or row}: TRANSITIONS must follow STATES")
-        return _whole(name, row, cells[1]), False, 1, rows
+        return _Layout(name, _whole(name, row, cells[1]), is_mdp=False, first=1), rows
     if hint in ("dtmc", "mdp"):
         listed = list(rows)
         width = 2 if hint == "mdp" else 1
         states = [_whole(name, k, c[i]) for k, c in listed for i in (0, width) if i < len(c)]
-        return 1 + max(states, default=-1), hint == "mdp", 0, iter(listed)
+        return _Layout(name, 1 + max(states, default=-1), hint == "mdp"), iter(listed)
     if len(cells) not in (2, 3):
         raise InvalidFile(
             f"{name}, row {row}: the first line must give the numbers of states, (choices) and"
@@ -78,57 +95,49 @@ def _header(name: str, rows: Iterator[Row]) -> tuple[int, bool, int, Iterator[Ro
         raise InvalidFile(f"{name}: there is no transition")
     # An MDP is told by the count of choices, or in old exports by the width of the first row.
     is_mdp = len(counts) == 3 or (len(cells) >= 4 and _is_number(cells[3]))
-    return counts[0], is_mdp, 0, _chain_rows((row, cells), rows)
+    return _Layout(name, counts[0], is_mdp), chain([(row, cells)], rows)
 
 
-def _chain_rows(first: Row, rows: Iterator[Row]) -> Iterator[Row]:
-    yield first
-    yield from rows
-
-
-def _chain(
-    name: str, size: int, first: int, rows: Iterator[Row], options: ModelOptions, start: int | None
-) -> MarkovChain:
+def _steps(layout: _Layout, rows: Iterator[Row]) -> Steps:
     tail, head, values, numbers = [], [], [], []
     for row, cells in rows:
         if len(cells) not in (3, 4):
             raise InvalidFile(
-                f"{name}, row {row}: a transition is: state state probability [action]"
+                f"{layout.name}, row {row}: a transition is: state state probability [action]"
             )
-        tail.append(_state(name, row, cells[0], first, size))
-        head.append(_state(name, row, cells[1], first, size))
-        values.append(number(cells[2], file=name, row=row, column="3"))
+        tail.append(layout.state(row, cells[0]))
+        head.append(layout.state(row, cells[1]))
+        values.append(number(cells[2], file=layout.name, row=row, column="3"))
         numbers.append(row)
-    steps = Steps(
-        range(size),
+    return Steps(
+        range(layout.size),
         np.array(tail, dtype=np.int64),
         np.array(head, dtype=np.int64),
         np.array(values, dtype=float),
         rows=numbers,
-        file=name,
+        file=layout.name,
         column="3",
     )
-    return steps.chain(options.initial if start is None else str(start))
 
 
-def _mdp(
-    name: str, size: int, first: int, rows: Iterator[Row], options: ModelOptions, start: int | None
-) -> MDP:
+def _choices(
+    layout: _Layout, rows: Iterator[Row]
+) -> dict[tuple[int, int], tuple[str | None, dict[int, float]]]:
+    name = layout.name
     choices: dict[tuple[int, int], tuple[str | None, dict[int, float]]] = {}
     for row, cells in rows:
         if len(cells) not in (4, 5):
             raise InvalidFile(
                 f"{name}, row {row}: a transition is: state choice state probability [action]"
             )
-        tail = _state(name, row, cells[0], first, size)
-        head = _state(name, row, cells[2], first, size)
+        tail, head = layout.state(row, cells[0]), layout.state(row, cells[2])
         value = number(cells[3], file=name, row=row, column="4")
         if value < 0:
             raise InvalidFile(f"{name}, row {row}, column 4: {value:g} is negative")
         key = (tail, _whole(name, row, cells[1]))
         _, row_of = choices.setdefault(key, (cells[4] if len(cells) == 5 else None, {}))
         row_of[head] = row_of.get(head, 0.0) + value
-    return mdp_of_choices(name, size, choices, options, start)
+    return choices
 
 
 def mdp_of_choices(
@@ -155,8 +164,8 @@ def mdp_of_choices(
         total = sum(row.values())
         if abs(total - 1) > 1e-9:
             raise InvalidFile(
-                f"{name}: the probabilities of choice {choice} in state {state} sum to {total:.12g},"
-                " not to 1"
+                f"{name}: the probabilities of choice {choice} in state {state} sum to"
+                f" {total:.12g}, not to 1"
             )
     transitions: dict[Any, dict[Any, dict[Any, float]]] = {state: {} for state in range(size)}
     for state, listed in by_state.items():
@@ -198,7 +207,7 @@ def initial_state(name: str, size: int) -> int | None:
         return 0 if size else None
     with open_text(labels) as lines:
         header = lines.readline()
-        numbers = dict((text, k) for k, text in re.findall(r'(\d+)="([^"]*)"', header))
+        numbers = {text: k for k, text in re.findall(r'(\d+)="([^"]*)"', header)}
         if not numbers:
             raise InvalidFile(f'{labels}, row 1: a label file begins with labels such as 0="init"')
         marked = [

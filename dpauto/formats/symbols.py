@@ -1,4 +1,4 @@
-"""Symbols as text: files hold text, models hold symbols, and one map leads from one to the other."""
+"""Symbols as text: files hold text, models hold symbols, and one map leads between them."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class SymbolTexts:
             text = text_of(symbol)
             if text in self._symbols:
                 raise InvalidModel(
-                    f"{name}: the symbols {self._symbols[text]!r} and {symbol!r} have the same text,"
-                    " so a file cannot tell them apart"
+                    f"{name}: the symbols {self._symbols[text]!r} and {symbol!r} have the same"
+                    " text, so a file cannot tell them apart"
                 )
             self._symbols[text] = symbol
         self._all_text = all(text is symbol for text, symbol in self._symbols.items())

@@ -116,7 +116,7 @@ class Separator:
                 kind = "has more than one character" if self.mark == "" else "holds the separator"
                 raise InvalidModel(
                     f"{texts.name}: the text of the symbol {text!r} {kind} or has blank ends, so a"
-                    " trip could not be read back; choose another separator (such as --separator ';')"
+                    " trip could not be read back; choose another separator, such as ';'"
                 )
 
 
@@ -177,7 +177,8 @@ class TextTrips:
         prefix, mark, content = line.partition(self._after)
         if not mark:
             raise InvalidFile(
-                f"{self.name}, row {row}: {self._after!r} is missing, after which the trip should begin"
+                f"{self.name}, row {row}: {self._after!r} is missing, after which the trip should"
+                " begin"
             )
         return prefix + mark, content
 
