@@ -1,6 +1,11 @@
 """Sphinx configuration; `make docs` builds with warnings as errors."""
 
-import dpauto
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+import dpauto  # noqa: E402 -- after the path
 
 project = "dpauto"
 author = "The dpauto developers"
@@ -8,11 +13,11 @@ copyright = "2026, The dpauto developers"
 release = version = dpauto.__version__
 
 extensions = [
+    "mathml",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_click",
     "sphinx_copybutton",
 ]
@@ -37,5 +42,7 @@ copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
 html_title = f"dpauto {version}"
+html_math_renderer = "mathml"
 html_static_path = ["_static"]
+html_css_files = ["dpauto.css"]
 html_show_sourcelink = False

@@ -52,7 +52,8 @@ def test_the_reference_lists_exactly_the_public_names():
     page = (CHECKOUT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
     blocks = re.findall(r"\.\. autosummary::\n(.*?)```", page, flags=re.DOTALL)
     listed = [name for block in blocks for name in re.findall(r"^   (\w+)$", block, re.MULTILINE)]
-    assert sorted(listed) == sorted(dpauto.__all__)
+    # Errors have a page of their own, made from `dpauto.errors` whole.
+    assert sorted(listed) == sorted(set(dpauto.__all__) - set(dpauto.errors.__all__))
 
 
 def test_every_error_is_public():

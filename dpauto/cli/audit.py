@@ -39,7 +39,7 @@ def command(
     over: str,
     **reading: Any,
 ) -> None:
-    r"""Print the true epsilon: enumerate all words of length N, all neighbours, all releases.
+    """Print the true epsilon: enumerate all words of length N, all neighbours, all releases.
 
     It is the largest privacy loss that occurs, usually well below the promised one. Only languages
     of a few thousand words can be enumerated.

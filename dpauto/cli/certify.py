@@ -39,7 +39,7 @@ def command(
     model_named: str | None,
     **reading: Any,
 ) -> None:
-    r"""Bound how much the mechanism's normaliser can tell, and give the rest back to accuracy.
+    """Bound how much the mechanism's normaliser can tell, and give the rest back to accuracy.
 
     The certificate is for MODEL, the length N, EPSILON and B; use it with dpauto release
     --certificate. It covers feasible words only: a release with it refuses others.

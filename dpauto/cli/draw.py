@@ -37,7 +37,7 @@ def command(
     whole: bool,
     **reading: Any,
 ) -> None:
-    r"""Draw MODEL, or with --word the automaton of all words with exactly L wrong symbols.
+    """Draw MODEL, or with --word the automaton of all words with exactly L wrong symbols.
 
     Without a model every word over the word's own symbols (and --alphabet) is feasible.
 

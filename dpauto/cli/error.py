@@ -37,7 +37,7 @@ def command(
     separator: str | None,
     **reading: Any,
 ) -> None:
-    r"""Print the exact expected error of every mechanism at every EPSILON.
+    """Print the exact expected error of every mechanism at every EPSILON.
 
     The error is the number of wrong symbols of a release, for a trip drawn uniformly from TRIPS.
     The table depends on TRIPS: made from sensitive trips it is as sensitive as they are.

@@ -66,7 +66,7 @@ def command(
     separator: str | None,
     **others: Any,
 ) -> None:
-    r"""Release every trip of TRIPS: replace it by a random feasible word near it.
+    """Release every trip of TRIPS: replace it by a random feasible word near it.
 
     Each release is EPSILON-differentially private for words within B substitutions. Budgets add up
     over all releases that concern one person. The LENGTH of every word is published, and so are

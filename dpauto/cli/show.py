@@ -29,7 +29,7 @@ MOST_DIGITS = 30
 @options.reading_options
 @options.model_options
 def command(model: str, length: int, adjacency: int, samples: int, **reading: Any) -> None:
-    r"""Show states, transitions, number of words of length N, ambiguity, and neighbours.
+    """Show states, transitions, number of words of length N, ambiguity, and neighbours.
 
     The guarantee hides a word among the feasible words within B substitutions. Where there are none
     it says little: on road networks in link form B has to be as long as a detour.
