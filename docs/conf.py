@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-import dpauto  # noqa: E402 -- after the path
+import dpauto
 
 project = "dpauto"
 author = "The dpauto developers"
