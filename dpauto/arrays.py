@@ -150,6 +150,20 @@ class Automaton:
         return of_state if bool((of_state[heads] == labels).all()) else None
 
     @cached_property
+    def state_of_symbol(self) -> IntArray | None:
+        """The one state that each symbol leads to (-1: none), shape (m,); None if one leads to two.
+
+        It exists for a chain: the word is its state sequence.
+        """
+        of_state = self.state_label
+        if of_state is None:
+            return None
+        reached = np.flatnonzero(of_state >= 0)
+        states = np.full(len(self.alphabet), -1, dtype=np.int64)
+        states[of_state[reached]] = reached
+        return states if len(np.unique(of_state[reached])) == len(reached) else None
+
+    @cached_property
     def by_label(self) -> tuple[IntArray, IntArray]:
         """(pointer, edges): the edges that carry label s are ``edges[pointer[s]:pointer[s+1]]``."""
         pointer = np.zeros(len(self.alphabet) + 1, dtype=np.int64)

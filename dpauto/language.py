@@ -272,27 +272,17 @@ class Language:
     def _edge_keys(self) -> tuple[IntArray, IntArray] | None:
         """Sorted keys tail * N + head and their edges, if each symbol leads to one state only."""
         a = self.automaton
-        of_state = a.state_label
-        if of_state is None or len(np.unique(of_state)) != a.n_states or a.n_states >= 2**31:
+        if a.state_of_symbol is None or a.n_states >= 2**31:
             return None
         keys = a.tail * a.n_states + a.head
         order = np.argsort(keys)
         return keys[order], order
 
-    @cached_property
-    def _state_of_symbol(self) -> IntArray:
-        """The state that each symbol leads to, or -1; only where `_edge_keys` exist."""
-        states = np.full(len(self.alphabet), -1, dtype=np.int64)
-        labels = self.automaton.state_label
-        if labels is not None:
-            states[labels] = np.arange(len(labels))
-        return states
-
     def _run_by_keys(self, word: IntArray) -> IntArray | None:
         """The run when a word is its state sequence: every edge found at once."""
         a = self.automaton
         keys, order = self._edge_keys or (word[:0], word[:0])
-        states = self._state_of_symbol[word]
+        states = a.state_of_symbol[word] if a.state_of_symbol is not None else word
         first = np.flatnonzero(a.start_head == states[0])
         if (states < 0).any() or not first.size or not a.final[states[-1]]:
             return None

@@ -325,7 +325,7 @@ class Tape:
         """Have at least `count` words; word k depends on k alone, not on how many are asked for."""
         while count > len(self._words):
             have = len(self._words)
-            fresh = self._fresh(encode("main", have), max(have, 16))
+            fresh = self._fresh(("main", have), max(have, 16))
             self._words = np.concatenate((self._words, fresh))
 
     def _read(self, index: int, bits: int) -> int:
@@ -334,17 +334,17 @@ class Tape:
         if bits > have:
             more = self._extensions.setdefault(index, [])
             while bits > have + WORD_BITS * len(more):
-                more += self._fresh(encode("more", index, len(more)), 4).tolist()
+                more += self._fresh(("more", index, len(more)), 4).tolist()
             for word in more:
                 value = value << WORD_BITS | word
             have += WORD_BITS * len(more)
         return value >> (have - bits)
 
-    def _fresh(self, place: bytes, count: int) -> NDArray[np.uint64]:
+    def _fresh(self, place: tuple[object, ...], count: int) -> NDArray[np.uint64]:
         """Return `count` new 64-bit words; with a seed they depend on the place alone."""
         size = 8 * count
         if self._seed is None:
             raw = os.urandom(size)
         else:
-            raw = hashlib.shake_256(self._seed + place).digest(size)
+            raw = hashlib.shake_256(self._seed + encode(*place)).digest(size)
         return np.frombuffer(raw, dtype="<u8").astype(np.uint64, copy=False)

@@ -130,17 +130,25 @@ class FloatPass:
         w, width, size = self.weights, self.width, self.weights.automaton.n_states
         indptr, head = w.indices
         rows_at, spacing = w.rows.tolist(), self._spacing
-        match, data = self._matcher(), w.uniform_data if w.costs is None else None
+        data = w.uniform_data if w.costs is None else None
+        raised = self._raised() if w.costs is None else None
+        match, inverse = self._matcher(), 1.0 / w.z if raised else 0.0
         product, products = _sparsetools.csr_matvec, _sparsetools.csr_matvecs
         for i in range(top - 1, bottom - 1, -1):
             layer, rows = place(i), rows_at[i]
             layer[: rows * width] = 0.0
             values = data if data is not None else self._edge_data(i, rows)
+            if raised:
+                at = raised[i]
+                saved = after[at]
+                after[at] = saved * inverse
             if width == 1:
                 product(rows, size, indptr, head, values, after, layer)
             else:
                 products(rows, size, width, indptr, head, values, after, layer)
-            if data is not None:
+            if raised:
+                after[at] = saved
+            elif data is not None:
                 match(i, rows, after, layer)
             if i % spacing == 0:
                 self._rescale(i, layer[: rows * width].reshape(rows, width))
@@ -171,27 +179,31 @@ class FloatPass:
             else:
                 np.add.at(layer, entries, gain)
 
-        few = int(np.diff(pointer).max(initial=0)) <= 8
-        if width > 1 or not few:
-            return block
-        starts, tail, head = _view(pointer), _view(tails), _view(heads)
-        symbols = words[0].tolist()
+        return block
 
-        def one(i: int, rows: int, after: FloatArray, layer: FloatArray) -> None:
-            # A few entries are changed faster one by one than by numpy's indexing.
-            entry, value, symbol = _view(layer), _view(after), symbols[i]
-            for e in range(starts[symbol], starts[symbol + 1]):
-                if tail[e] < rows:
-                    entry[tail[e]] += factor * value[head[e]]
+    def _raised(self) -> list[Any] | None:
+        """For a chain, the entries of layer i + 1 whose states the true symbols of step i lead to.
 
-        return one
+        Dividing them by z for the time of a product gives the edges into them the weight 1, at less
+        cost than `_matcher`. None if a symbol leads to several states, or z is too small.
+        """
+        states = self.weights.automaton.state_of_symbol
+        if states is None or self.weights.loses:
+            return None
+        entries = states[self.words.T] * self.width + np.arange(self.width)
+        inside = states[self.words.T] >= 0
+        if self.width == 1 and inside.all():
+            return entries[:, 0].tolist()
+        return [row[keep] for row, keep in zip(entries, inside, strict=True)]
 
     def _rescale(self, i: int, layer: FloatArray) -> None:
         """Bring each word's largest entry near 2**TOP, set tiny ones to 0 and account for them."""
         event = i // self._spacing
         top = layer.max(axis=0, initial=0.0)
         shift = np.where(top > 0, TOP - np.frexp(top)[1], 0)
-        np.ldexp(layer, shift.astype(np.int32), out=layer)
+        # Powers of two multiply exactly, and much faster than ldexp; two, as one may overflow.
+        layer *= np.ldexp(1.0, shift // 2)
+        layer *= np.ldexp(1.0, shift - shift // 2)
         self._scales[event] = self._scales[event + 1] - shift
         lost = self._losses[event + 1] * self._growth + self._underflow
         with np.errstate(over="ignore"):
@@ -404,15 +416,16 @@ class FloatLayers(Layers):
         for uniform, loss in zip(uniforms, losses, strict=True):
             lo, hi, symbol = indptr[state], indptr[state + 1], symbols[i]
             after = _view(block.layer(i + 1))
-            edges = zip(head[lo:hi], label[lo:hi], strict=True)
-            if table is None:
-                weights = [
-                    after[q * width + b] if s == symbol else z * after[q * width + b]
-                    for q, s in edges
-                ]
-            else:
-                weights = [table[symbol, s] * after[q * width + b] for q, s in edges]
-            edge = lo + _pick(weights, uniform, relative, loss)
+            total, reached = 0.0, []
+            for e in range(lo, hi):
+                weight = after[head[e] * width + b]
+                if table is not None:
+                    weight *= table[symbol, label[e]]
+                elif label[e] != symbol:
+                    weight *= z
+                total += weight
+                reached.append(total)
+            edge = lo + _between(reached, uniform * total, total * relative + loss)
             written.append(label[edge])
             state = head[edge]
             i += 1
@@ -424,23 +437,13 @@ class FloatLayers(Layers):
             self._pass.close()
 
 
-def _pick(weights: list[float], uniform: float, relative: float, absolute: float) -> int:
-    """Return the index that `uniform` falls on; `Undecided` within the error of the weights.
-
-    `relative` bounds the error of cumulative sums and target in parts of the total; `absolute` is
-    added to it.
-    """
-    total = sum(weights)
-    target = uniform * total
-    margin = total * relative + absolute
-    here, before = 0.0, -math.inf
-    for k, value in enumerate(weights):
-        here += value
-        if here > target + margin:
-            if before >= target - margin:
+def _between(reached: list[float], target: float, margin: float) -> int:
+    """Return the index of the first entry above `target`; `Undecided` within `margin` of one."""
+    for k, value in enumerate(reached):
+        if value > target + margin:
+            if k and reached[k - 1] >= target - margin:
                 break
             return k
-        before = here
     raise Undecided
 
 
