@@ -8,7 +8,7 @@ A drawing shows what is drawn. That of a Hamming automaton or an `MNFA` shows th
 
 from __future__ import annotations
 
-from dpauto.drawing.diagram import Diagram, diagram, mimebundle
+from dpauto.drawing.diagrams import Diagram, diagram, mimebundle
 from dpauto.drawing.plots import plot_bounds, plot_errors, plot_law, plot_trip, save_plot
 
 __all__ = [

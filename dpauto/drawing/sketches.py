@@ -28,14 +28,8 @@ _HAMMING_CAPTION = (
 )
 
 
-def sketch(model: object) -> Sketch:
-    """Return what the drawing of a model shows.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is nothing that can be drawn.
-    """
+def sketch(model: Any) -> Sketch:
+    """Return what the drawing of a model shows; `node_count` says what can be drawn."""
     if isinstance(model, MNFA):
         return _sketch_mnfa(model)
     if isinstance(model, NFA):
@@ -44,24 +38,26 @@ def sketch(model: object) -> Sketch:
         return _sketch_chain(model)
     if isinstance(model, MDP):
         return _sketch_mdp(model)
-    if isinstance(model, Language):
-        return _sketch_automaton(model.automaton)
-    if isinstance(model, Automaton):
-        return _sketch_automaton(model)
-    raise InvalidArgument(
-        f"only an NFA, MarkovChain, MDP, Language or MNFA can be drawn, not {type(model).__name__}"
-    )
+    return _sketch_automaton(model.automaton)
 
 
-def node_count(model: Any) -> int:
-    """Return how many nodes a drawing of the model would have, without making it."""
+def node_count(model: object) -> int:
+    """Return how many nodes a drawing of the model would have at least, without making it.
+
+    Raises
+    ------
+    InvalidArgument
+        If the model is nothing that can be drawn.
+    """
     if isinstance(model, MNFA):
         return model.number_of_nodes
     if isinstance(model, Language):
-        return model.automaton.n_states + 1
-    if isinstance(model, Automaton):
-        return model.n_states + 1
-    return len(model.states)
+        return model.automaton.n_states
+    if isinstance(model, NFA | MarkovChain | MDP):
+        return len(model.states)
+    raise InvalidArgument(
+        f"only an NFA, MarkovChain, MDP, Language or MNFA can be drawn, not {type(model).__name__}"
+    )
 
 
 # -- arrows -----------------------------------------------------------------------------------
@@ -73,10 +69,11 @@ def _merged(arrows: Iterable[Arrow]) -> tuple[Edge, ...]:
     for tail, head, text, probability, style in arrows:
         by_probability = lines.setdefault((tail, head, style), {})
         by_probability.setdefault(probability, []).append(text)
-    return tuple(
-        Edge(tail, head, tuple(_line(p, texts) for p, texts in by_probability.items()), style)
-        for (tail, head, style), by_probability in sorted(lines.items(), key=lambda item: item[0])
-    )
+    edges = []
+    for (tail, head, style), by_probability in sorted(lines.items(), key=lambda item: item[0]):
+        shown = (_line(probability, texts) for probability, texts in by_probability.items())
+        edges.append(Edge(tail, head, tuple(filter(None, shown)), style))
+    return tuple(edges)
 
 
 def _line(probability: Probability | None, texts: list[str]) -> str:

@@ -161,23 +161,28 @@ def diagram(
     """
     from dpauto.drawing.sketches import node_count, sketch
 
-    if isinstance(limit, str) and limit != "readable":
-        raise InvalidArgument('limit must be a number of nodes, None or "readable"')
-    most = READABLE_LAYERED if limit == "readable" else limit
+    most = _parse_limit(limit)
     # Counting comes first: a graph of a city, or its product, is not built just to be refused.
     _check_size(node_count(model), most)
     drawn = sketch(model)
-    if limit == "readable" and not drawn.layered:
-        most = READABLE
-    _check_size(drawn.size, most)
+    _check_size(drawn.size, READABLE if limit == "readable" and not drawn.layered else most)
     drawing = Diagram(to_dot(drawn), drawn.engine)
     if path is not None:
         drawing.render(path)
     return drawing
 
 
-def _check_size(size: int, most: int | str | None) -> None:
-    if isinstance(most, int) and size > most:
+def _parse_limit(limit: int | str | None) -> int | None:
+    """Return the most nodes that any graph may have, or None."""
+    if limit == "readable":
+        return READABLE_LAYERED
+    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit > 0):
+        return limit
+    raise InvalidArgument('limit must be a number of nodes, None or "readable"')
+
+
+def _check_size(size: int, most: int | None) -> None:
+    if most is not None and size > most:
         raise DrawingTooLarge(
             f"the graph has {size} nodes, more than the {most} that can be read in a drawing: draw"
             " a smaller part, or pass limit=None to draw it all the same"
