@@ -37,6 +37,7 @@ def as_generator(rng: Generator) -> np.random.Generator:
 def sample_walk(
     automaton: Automaton,
     probability: FloatArray,
+    survival: list[FloatArray],
     initial: int | None,
     length: int,
     rng: np.random.Generator,
@@ -49,6 +50,9 @@ def sample_walk(
         The chain's: its edges enter the state that they read.
     probability : float array, shape (E,)
         Of its edges.
+    survival : list of float arrays, shape (N,)
+        Entry k is log P(no dead end in the next k steps). It starts as [zeros], is extended where
+        dead ends matter, and may be kept for the chain's next walk.
     initial : int or None
         Number of the state before the walk; None draws the first state uniformly.
     length : int
@@ -62,8 +66,9 @@ def sample_walk(
         If dead ends matter and states times steps exceed a hundred million.
     """
     indptr, head = automaton.indptr, automaton.head
-    # Logarithms of the probability to survive, for every number of steps still to go.
-    survival = _survival(automaton, probability, length)
+    dead_ends = _meets_dead_ends(automaton, length)
+    if dead_ends:
+        _extend(survival, automaton, probability, length)
     uniforms = rng.random(length).tolist()
     walk = np.empty(length, dtype=np.int64)
     state = initial
@@ -74,7 +79,7 @@ def sample_walk(
         else:
             row = slice(indptr[state], indptr[state + 1])
             heads, weights = head[row], probability[row]
-        if survival is not None:
+        if dead_ends:
             remaining = survival[length - 1 - i][heads]
             best = remaining.max(initial=-np.inf)
             if best == -np.inf:
@@ -88,17 +93,19 @@ def sample_walk(
     return walk
 
 
-def _survival(
-    automaton: Automaton, probability: FloatArray, length: int
-) -> list[FloatArray] | None:
-    """Return log P(no dead end in the next k steps) for k = 0, …, length-1; None if never one."""
+def _meets_dead_ends(automaton: Automaton, length: int) -> bool:
+    """Return whether a walk of `length` steps can meet a dead end before its last state."""
     stuck = np.diff(automaton.indptr) == 0
     if stuck.any():
         _, level = automaton.forward_levels(length - 1)
         stuck &= level > 0
-    # A dead start is met at once.
-    if not stuck.any() and automaton.start_head.size:
-        return None
+    return bool(stuck.any()) or not automaton.start_head.size
+
+
+def _extend(
+    survival: list[FloatArray], automaton: Automaton, probability: FloatArray, length: int
+) -> None:
+    """Append to `survival` until it serves walks of `length` steps."""
     if automaton.n_states * length > _CELL_LIMIT:
         raise StateLimitExceeded(
             f"avoiding dead ends for {length} steps among {automaton.n_states} states needs more"
@@ -106,12 +113,9 @@ def _survival(
         )
     nonempty = np.flatnonzero(np.diff(automaton.indptr))
     starts = automaton.indptr[nonempty]
-    with np.errstate(divide="ignore"):
-        steps = np.log(probability)
-    survival = [np.zeros(automaton.n_states)]
-    for _ in range(length - 1):
+    steps = np.log(probability)
+    while len(survival) < length:
         ahead = np.full(automaton.n_states, -np.inf)
         if nonempty.size:
             ahead[nonempty] = np.logaddexp.reduceat(steps + survival[-1][automaton.head], starts)
         survival.append(ahead)
-    return survival

@@ -436,9 +436,19 @@ class MarkovChain(Model):
         (20, True)
         """
         walk = sample_walk(
-            self._arrays, self._probability, self._initial, parse_length(length), as_generator(rng)
+            self._arrays,
+            self._probability,
+            self._survival,
+            self._initial,
+            parse_length(length),
+            as_generator(rng),
         )
         return self.alphabet.decode(walk)
+
+    @cached_property
+    def _survival(self) -> list[FloatArray]:
+        """What walks learn about dead ends, kept for the next walk."""
+        return [np.zeros(len(self.alphabet))]
 
     def language(self, length: int) -> Language:
         """Return the feasible words of one length, compiled for the mechanisms.
