@@ -24,7 +24,7 @@ __all__ = ["joint_level_counts", "level_counts", "path_counts"]
 Counts = NDArray[Any]
 
 #: Most additions of a joint count by distance and cost: about half a minute.
-JOINT_LIMIT = 50_000_000
+JOINT_LIMIT = 10_000_000
 
 
 def row_sums(values: Counts, indptr: IntArray) -> Counts:
