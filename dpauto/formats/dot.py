@@ -51,10 +51,10 @@ def read_dot(name: str, options: ModelOptions) -> Model:
     except UnicodeDecodeError:
         raise InvalidFile(f"{name}: not UTF-8 text") from None
     try:
-        source = pygraphviz.AGraph(string=text)
-    except (ValueError, pygraphviz.DotError):
-        raise InvalidFile(f"{name}: not a DOT graph") from None
-    graph = _gather(name, source)
+        graph = _gather(name, pygraphviz.AGraph(string=text))
+    except (ValueError, TypeError):
+        # TypeError: Graphviz takes ids that are empty or begin with % for nodes without a name.
+        raise InvalidFile(f"{name}: not a DOT graph whose nodes have names") from None
     if not graph.nodes:
         raise InvalidFile(f"{name}: the graph has no node")
     if "kind" not in graph.data:
@@ -64,17 +64,21 @@ def read_dot(name: str, options: ModelOptions) -> Model:
 
 def _gather(name: str, source: Any) -> LabelledGraph:
     graph = LabelledGraph(name)
-    for key in ("kind", "initial"):
+    for key in ("kind", "alphabet"):
         if source.graph_attr.get(key):
             graph.data[key] = source.graph_attr[key]
+    names = {_START: _START}
     for node in source.nodes_iter():
         if str(node) != _START:
+            # A file of ours names its states; elsewhere the id is the name.
+            text = (node.attr.get("name") if "kind" in graph.data else None) or str(node)
+            names[str(node)] = text
             accepts = node.attr.get("shape") == "doublecircle"
-            graph.nodes[str(node)] = {"final": "true"} if accepts else {}
+            graph.nodes[text] = {"final": "true"} if accepts else {}
     undirected = source.is_undirected()
     for edge in source.edges_iter():
-        u, v = str(edge[0]), str(edge[1])
-        if u == _START:
+        u, v = names[str(edge[0])], names[str(edge[1])]
+        if str(edge[0]) == _START:
             graph.data.setdefault("initial", v)
             continue
         keys = ("label", "symbol", "action", "probability", "weight")
@@ -120,6 +124,8 @@ def _is_stochastic(graph: LabelledGraph, labels: list[str]) -> bool:
 def write_dot(model: MarkovChain | NFA | MDP, name: str) -> bytes:
     """Return a model as DOT that `read_dot` reads back; names of states and symbols become text.
 
+    Nodes are numbered and carry their state's text as ``name``: not every text can be an id.
+
     Raises
     ------
     InvalidModel
@@ -127,24 +133,27 @@ def write_dot(model: MarkovChain | NFA | MDP, name: str) -> bytes:
         where DOT cannot hold one.
     """
     graph = LabelledGraph.of(model)
-    head = "".join(f"  {key}={_quote(text, name)};\n" for key, text in sorted(graph.data.items()))
-    lines = [f"digraph {{\n{head}  node [shape=circle];\n"]
+    ids = {node: f"n{k}" for k, node in enumerate(graph.nodes)}
+    start = graph.data.pop("initial", None)
+    lines = [f"  {key}={_quote(text, name)};" for key, text in sorted(graph.data.items())]
+    lines.append("  node [shape=circle];")
     for node, data in graph.nodes.items():
-        shape = " [shape=doublecircle]" if "final" in data else ""
-        lines.append(f"  {_quote(node, name)}{shape};\n")
-    if "initial" in graph.data:
-        lines.append(f'  {_START} [shape=none, label=""];\n')
-        lines.append(f"  {_START} -> {_quote(graph.data['initial'], name)};\n")
+        text = _quote(node, name)
+        shape = ", shape=doublecircle" if "final" in data else ""
+        lines.append(f"  {ids[node]} [name={text}, label={text}{shape}];")
+    if start is not None:
+        lines.append(f'  {_START} [shape=none, label=""];')
+        lines.append(f"  {_START} -> {ids[start]};")
     for u, v, data in graph.edges:
-        values = ", ".join(f"{key}={_quote(text, name)}" for key, text in data.items())
+        values = [f"{key}={_quote(text, name)}" for key, text in data.items()]
         label = _quote(":".join(data.values()), name)
-        lines.append(f"  {_quote(u, name)} -> {_quote(v, name)} [{values}, label={label}];\n")
-    return ("".join(lines) + "}\n").encode()
+        lines.append(f"  {ids[u]} -> {ids[v]} [{', '.join(values)}, label={label}];")
+    return "\n".join(["digraph {", *lines, "}", ""]).encode()
 
 
 def _quote(text: str, name: str) -> str:
     # In a DOT string a backslash only protects a quote, so one before a quote or at the end has no
     # spelling.
-    if text in ("", _START) or re.search(r'\\("|$)|[\r\n\0]', text):
+    if not text or re.search(r'\\("|$)|[\r\n\0]', text):
         raise InvalidModel(f"{name}: DOT cannot hold the name {text!r}")
     return '"' + text.replace('"', '\\"') + '"'

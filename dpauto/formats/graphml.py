@@ -26,7 +26,18 @@ __all__ = ["read_graphml", "write_graphml"]
 
 #: Data that mean something to us; all else (geometry, street names) is passed over.
 _MEANING = frozenset(
-    ["probability", "weight", "symbol", "action", "link", "id", "initial", "final", "kind"]
+    [
+        "probability",
+        "weight",
+        "symbol",
+        "action",
+        "link",
+        "id",
+        "initial",
+        "final",
+        "kind",
+        "alphabet",
+    ]
 )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpauto.errors import InvalidFile, InvalidModel
 from dpauto.formats.csvfile import number
 from dpauto.formats.options import Model, ModelOptions
+from dpauto.formats.rows import columns_of, kind_of, transition_rows
 from dpauto.formats.steps import Steps
 from dpauto.formats.symbols import SymbolTexts, find_symbol, text_of
 
@@ -34,7 +36,7 @@ class LabelledGraph:
     edges : list of (tail, head, data)
         Data that mean something: probability, weight, symbol, action.
     data : dict
-        Data of the graph: kind ("markov-chain", "nfa" or "mdp") and initial.
+        Data of the graph: kind ("markov-chain", "nfa" or "mdp"), initial and alphabet.
     """
 
     name: str
@@ -108,7 +110,7 @@ class LabelledGraph:
         from dpauto.models import NFA
 
         transitions: dict[str, dict[str, set[str]]] = {node: {} for node in self.nodes}
-        alphabet: dict[str, None] = dict.fromkeys(options.alphabet or ())
+        alphabet: dict[str, None] = dict.fromkeys([*self._listed(), *(options.alphabet or ())])
         for k, (u, v, _) in enumerate(self.edges):
             symbol = self._text(k, "symbol")
             alphabet[symbol] = None
@@ -125,6 +127,16 @@ class LabelledGraph:
             # A graph that marks no node and does not say what it is: every run may end anywhere.
             final=final if final or "kind" in self.data else list(self.nodes),
         )
+
+    def _listed(self) -> list[str]:
+        """Return the alphabet that the graph lists: symbols that no edge reads are in it."""
+        try:
+            listed = json.loads(self.data.get("alphabet", "[]"))
+        except json.JSONDecodeError:
+            listed = None
+        if not isinstance(listed, list) or not all(isinstance(symbol, str) for symbol in listed):
+            raise InvalidFile(f"{self.name}: the data alphabet must be a JSON list of strings")
+        return listed
 
     def _mdp(self, options: ModelOptions) -> MDP:
         from dpauto.models import MDP
@@ -151,28 +163,23 @@ class LabelledGraph:
         """
         from dpauto.models import MDP, NFA
 
-        states = SymbolTexts(model.states, name="model")
-        graph = cls("model", {text: {} for text in states})
+        kind = kind_of(model)
+        graph = cls("model", {text: {} for text in SymbolTexts(model.states)})
+        graph.data["kind"] = kind
         if model.initial is not None:
             graph.data["initial"] = text_of(model.initial)
+        for row in transition_rows(model):
+            data = dict(zip(columns_of(kind), map(text_of, row), strict=True))
+            graph.edges.append((data.pop("tail"), data.pop("head"), data))
         if isinstance(model, NFA):
-            graph.data["kind"] = "nfa"
-            SymbolTexts(model.alphabet, name="model")
+            symbols = SymbolTexts(model.alphabet)
+            if len(symbols) > len({data["symbol"] for _, _, data in graph.edges}):
+                graph.data["alphabet"] = json.dumps(list(symbols), ensure_ascii=False)
             for state in model.final:
                 graph.nodes[text_of(state)]["final"] = "true"
-            graph._add(model.graph, ("symbol",))
         elif isinstance(model, MDP):
-            graph.data["kind"] = "mdp"
-            graph._add(model.graph, ("action", "probability"))
-        else:
-            graph.data["kind"] = "markov-chain"
-            graph._add(model.graph, ("probability",))
+            SymbolTexts(model.actions)
         return graph
-
-    def _add(self, graph: Any, keys: tuple[str, ...]) -> None:
-        for u, v, data in graph.edges(data=True):
-            texts = {key: text_of(data[key]) for key in keys}
-            self.edges.append((text_of(u), text_of(v), texts))
 
 
 def _is_true(text: str | None) -> bool:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dpauto.errors import InvalidFile, InvalidModel
 from dpauto.formats.files import read_bytes
 from dpauto.formats.options import Model, ModelOptions
+from dpauto.formats.rows import kind_of, transition_rows
 from dpauto.formats.symbols import SymbolTexts, find_symbol, text_of
 from dpauto.words import Symbol
 
@@ -230,45 +231,46 @@ def write_json(model: MarkovChain | NFA | MDP, name: str) -> bytes:
     InvalidModel
         If a state, symbol or action is neither string, number nor tuple of these.
     """
-    from dpauto.models import MDP, NFA
+    from dpauto.models import NFA
 
-    kind = "nfa" if isinstance(model, NFA) else "mdp" if isinstance(model, MDP) else "markov-chain"
+    kind = kind_of(model)
     document: dict[str, Any] = {"kind": kind, "states": [_plain(s, name) for s in model.states]}
     if isinstance(model, NFA):
         document["alphabet"] = [_plain(s, name) for s in model.alphabet]
-    document["transitions"] = _written_transitions(model, kind, name)
+    rows = list(transition_rows(model))
+    if _keys_suffice(model, kind, rows):
+        document["transitions"] = _nested(kind, rows, name)
+    else:
+        document["transitions"] = [[_plain(part, name) for part in row] for row in rows]
     if model.initial is not None:
         document["initial"] = _plain(model.initial, name)
     if isinstance(model, NFA):
-        document["final"] = [_plain(s, name) for s in model.final]
+        document["final"] = [_plain(s, name) for s in model.states if s in model.final]
     return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _written_transitions(model: Any, kind: str, name: str) -> Any:
-    keys = {"markov-chain": ("probability",), "nfa": ("symbol",), "mdp": ("action", "probability")}
-    rows: list[list[Any]] = []
-    for u, v, data in model.graph.edges(data=True):
-        row = [u, v, data["probability"]] if kind == "markov-chain" else [u, data[keys[kind][0]], v]
-        rows.append([*row, data["probability"]] if kind == "mdp" else row)
+def _keys_suffice(model: Any, kind: str, rows: list[tuple[Any, ...]]) -> bool:
+    """Whether every state and symbol can be an object's key: keys are texts."""
     try:
         SymbolTexts(model.states)
         if kind == "nfa":
             SymbolTexts(model.alphabet)
-        # An object's keys are strings: an action that is not one would come back as its text.
-        plain = kind != "mdp" or all(isinstance(row[1], str) for row in rows)
     except InvalidModel:
-        plain = False
-    if not plain:
-        return [[_plain(part, name) for part in row] for row in rows]
+        return False
+    # Actions are listed nowhere else, so one that is no string would come back as its text.
+    return kind != "mdp" or all(isinstance(row[1], str) for row in rows)
+
+
+def _nested(kind: str, rows: list[tuple[Any, ...]], name: str) -> dict[str, Any]:
     result: dict[str, Any] = {}
-    for row in rows:
-        tail = result.setdefault(text_of(row[0]), {})
+    for tail, *row in rows:
+        moves = result.setdefault(text_of(tail), {})
         if kind == "markov-chain":
-            tail[text_of(row[1])] = row[2]
+            moves[text_of(row[0])] = row[1]
         elif kind == "nfa":
-            tail.setdefault(text_of(row[1]), []).append(_plain(row[2], name))
+            moves.setdefault(text_of(row[0]), []).append(_plain(row[1], name))
         else:
-            tail.setdefault(row[1], {})[text_of(row[2])] = row[3]
+            moves.setdefault(row[0], {})[text_of(row[1])] = row[2]
     return result
 
 

@@ -21,6 +21,7 @@ from dpauto.errors import InvalidFile, InvalidModel
 from dpauto.formats.csvfile import number
 from dpauto.formats.files import open_text
 from dpauto.formats.options import ModelOptions
+from dpauto.formats.rows import kind_of, transition_rows
 from dpauto.formats.steps import Steps
 from dpauto.formats.symbols import find_symbol
 
@@ -249,41 +250,38 @@ def write_prism(model: MarkovChain | MDP, name: str) -> tuple[bytes, bytes]:
     InvalidModel
         If the model is an automaton without probabilities, or an action has white space.
     """
-    from dpauto.models import MDP, NFA
-
-    if isinstance(model, NFA):
+    kind = kind_of(model)
+    if kind == "nfa":
         raise InvalidModel(
             f"{name}: PRISM's explicit files hold Markov chains and MDPs, not automata"
         )
     index = {state: k for k, state in enumerate(model.states)}
     lines: list[str] = []
-    if isinstance(model, MDP):
-        total = 0
-        choice_of: dict[tuple[int, Any], int] = {}
-        per_state: dict[int, int] = {}
-        for u, v, data in model.graph.edges(data=True):
-            key = (index[u], data["action"])
-            if key not in choice_of:
-                choice_of[key] = per_state.get(index[u], 0)
-                per_state[index[u]] = choice_of[key] + 1
-                total += 1
-            lines.append(_mdp_line(name, index[u], choice_of[key], index[v], data))
-        header = f"{len(index)} {total} {len(lines)}"
-    else:
-        for u, v, data in model.graph.edges(data=True):
-            lines.append(f"{index[u]} {index[v]} {data['probability']!r}")
-        header = f"{len(index)} {len(lines)}"
-    labels = '0="init" 1="deadlock"\n'
-    initial = index if model.initial is None else {model.initial: index[model.initial]}
-    labels += "".join(f"{k}: 0\n" for k in initial.values())
-    return "\n".join([header, *lines, ""]).encode(), labels.encode()
+    # {state: {action: number of the choice}}
+    choices: dict[int, dict[Any, int]] = {}
+    for row in transition_rows(model):
+        if kind == "mdp":
+            tail, action, head, probability = row
+            chosen = choices.setdefault(index[tail], {})
+            choice = chosen.setdefault(action, len(chosen))
+            line = f"{index[tail]} {choice} {index[head]} {probability!r}"
+            lines.append(line + _action_label(action, name))
+        else:
+            tail, head, probability = row
+            lines.append(f"{index[tail]} {index[head]} {probability!r}")
+    counts = [len(index), len(lines)]
+    if kind == "mdp":
+        counts.insert(1, sum(map(len, choices.values())))
+    header = " ".join(map(str, counts))
+    initial = index.values() if model.initial is None else [index[model.initial]]
+    labels = ['0="init" 1="deadlock"', *(f"{k}: 0" for k in initial), ""]
+    return "\n".join([header, *lines, ""]).encode(), "\n".join(labels).encode()
 
 
-def _mdp_line(name: str, tail: int, choice: int, head: int, data: Mapping[str, Any]) -> str:
-    action = data["action"]
-    line = f"{tail} {choice} {head} {data['probability']!r}"
-    if isinstance(action, str):
-        if action.split() != [action]:
-            raise InvalidModel(f"{name}: PRISM's files hold no action with white space: {action!r}")
-        line += f" {action}"
-    return line
+def _action_label(action: Any, name: str) -> str:
+    """Return what follows a choice's probability: its label, if it has one of its own."""
+    if not isinstance(action, str):
+        return ""
+    if action.split() != [action]:
+        raise InvalidModel(f"{name}: PRISM's files hold no action with white space: {action!r}")
+    return f" {action}"
