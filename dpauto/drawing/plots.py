@@ -319,40 +319,12 @@ def plot_trip(
     ax = _axes(ax, (6.4, 6.4))
     _draw_roads(ax, graph, place)
     path, copy = (np.array([place[node] for node in word], dtype=float) for word in (true, written))
-    # A broad band below and a thin line above: both stay visible on shared roads.
-    ax.plot(
-        *path.T,
-        color=_BEFORE,
-        alpha=0.35,
-        linewidth=9,
-        label="before",
-        solid_capstyle="round",
-        solid_joinstyle="round",
-        zorder=2,
-    )
-    ax.plot(*copy.T, color=_AFTER, linewidth=2.0, label="after", zorder=4)
-    if len(copy) <= _ARROWS:
-        _draw_arrows(ax, copy)
+    _draw_paths(ax, path, copy)
     wrong = [k for k, (x, y) in enumerate(zip(true, written, strict=True)) if x != y]
-    ring: Any = {"linestyle": "none", "markersize": 13, "markerfacecolor": "none", "zorder": 6}
     if wrong:
-        ax.plot(
-            *copy[wrong].T,
-            marker="o",
-            markeredgecolor=_AFTER,
-            markeredgewidth=1.8,
-            label="wrong symbol",
-            **ring,
-        )
+        _draw_marks(ax, copy[wrong], "o", _AFTER, "wrong symbol")
     if start:
-        ax.plot(
-            *path[0],
-            marker="s",
-            markeredgecolor=_INK,
-            markeredgewidth=1.4,
-            label="public start",
-            **ring,
-        )
+        _draw_marks(ax, path[:1], "s", _INK, "public start")
     if len(place) <= _NAMED if labels is None else labels:
         for node, (x, y) in place.items():
             ax.annotate(str(node), (x, y), ha="center", va="center", fontsize=7.5, zorder=7)
@@ -405,6 +377,24 @@ def _draw_roads(ax: Axes, graph: nx.Graph[Any], place: Mapping[Hashable, Any]) -
         x, y = np.array(list(place.values())).T
         ax.scatter(x, y, s=150, color="#f5f7fa", edgecolor=_FAINT, zorder=5)
     ax.autoscale_view()
+
+
+def _draw_paths(ax: Axes, path: NDArray[np.float64], copy: NDArray[np.float64]) -> None:
+    """Draw a broad band below and a thin line above it: both stay visible on shared roads."""
+    band: Any = {"solid_capstyle": "round", "solid_joinstyle": "round", "alpha": 0.35}
+    ax.plot(*path.T, color=_BEFORE, linewidth=9, label="before", zorder=2, **band)
+    ax.plot(*copy.T, color=_AFTER, linewidth=2.0, label="after", zorder=4)
+    if len(copy) <= _ARROWS:
+        _draw_arrows(ax, copy)
+
+
+def _draw_marks(
+    ax: Axes, points: NDArray[np.float64], marker: str, colour: str, label: str
+) -> None:
+    """Draw a ring or a frame around nodes."""
+    frame: Any = {"markerfacecolor": "none", "markeredgecolor": colour, "markeredgewidth": 1.6}
+    x, y = points.T
+    ax.plot(x, y, linestyle="", marker=marker, markersize=13, label=label, zorder=6, **frame)
 
 
 def _zoom(ax: Axes, points: NDArray[np.float64]) -> None:

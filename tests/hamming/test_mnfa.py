@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-import dpauto.hamming
+import dpauto.hamming.product
 from dpauto import (
     MNFA,
     NFA,
@@ -215,7 +215,7 @@ def test_word_refuses_other_numbers(number: Any) -> None:
 
 
 def test_graph_has_a_budget_and_the_rest_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dpauto.hamming, "GRAPH_NODES", 10)
+    monkeypatch.setattr(dpauto.hamming.product, "GRAPH_NODES", 10)
     near = mnfa("ababab", 3, Language.all_words("ab", 6))
     with pytest.raises(StateLimitExceeded, match="16 nodes and a graph of it may have 10"):
         _ = near.graph

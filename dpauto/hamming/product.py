@@ -1,23 +1,9 @@
-"""The Hamming automaton of a word, its product with a language, and the policy that samples it.
-
-These are the paper's own objects, for reading, drawing and checking. The Hamming automaton
-A_{w,l} accepts the words at distance exactly l from w; its state (i, j) means "i symbols written, j
-of them wrong". Its product with the automaton of a language L, together with the policy of
-Algorithm 1, is a Markov chain whose runs are the words of L at that distance, each equally likely:
-the modified nondeterministic finite automaton, `MNFA`.
-
-A release needs none of this (it counts no distances); see `dpauto.mechanisms`.
-
-References
-----------
-.. [1] Benvenuti, Rao, Hale, "Differential Privacy for Symbolic Trajectories via the
-   Permute-and-Flip Mechanism", arXiv:2603.28903, Definition 5 and Algorithm 1.
-"""
+"""The MNFA: the product of a Hamming automaton with a language, and the policy that samples it."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dpauto.counting import Counts, row_sums
-from dpauto.errors import EmptyLanguage, InvalidArgument, InvalidWord, StateLimitExceeded
+from dpauto.errors import EmptyLanguage, InvalidArgument, StateLimitExceeded
+from dpauto.hamming.automaton import parse_errors
 from dpauto.language import Language
 from dpauto.randomness import Random, Tape, as_source, encode
-from dpauto.words import Alphabet, Symbol, Word, as_word
+from dpauto.words import Symbol, Word
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -36,89 +23,14 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from dpauto.drawing import Diagram
-    from dpauto.models import NFA
 
-__all__ = ["MNFA", "Node", "hamming_automaton", "mnfa"]
+__all__ = ["MNFA", "Node", "mnfa"]
 
 #: (symbols written, symbols wrong, state of the language's automaton).
 Node: TypeAlias = tuple[int, int, Hashable]
 
 #: Largest number of nodes that `MNFA.graph` builds; counting and sampling have no such limit.
 GRAPH_NODES = 500_000
-
-
-def _parse_errors(errors: int, length: int) -> int:
-    wanted = f"errors must be a whole number from 0 to the word's length {length}"
-    try:
-        number = operator.index(errors)
-    except TypeError:
-        raise InvalidArgument(wanted) from None
-    if isinstance(errors, bool) or not 0 <= number <= length:
-        raise InvalidArgument(wanted)
-    return number
-
-
-def hamming_automaton(w: Iterable[Symbol], alphabet: Iterable[Symbol], errors: int) -> NFA:
-    """Return the automaton of all words at Hamming distance exactly `errors` from `w`.
-
-    Parameters
-    ----------
-    w : sequence of hashable
-        The word, of length n >= 1. The automaton contains it: it is as sensitive as the word.
-    alphabet : iterable of hashable
-        The m symbols.
-    errors : int
-        l, from 0 to n.
-
-    Returns
-    -------
-    NFA
-        Deterministic. States are pairs (i, j), "i symbols written, j of them wrong"; (0, 0) is
-        initial and (n, l) final. From (i, j), the symbol w_{i+1} leads to (i + 1, j) and every
-        other symbol to (i + 1, j + 1). Pairs from which (n, l) is out of reach are left out.
-
-    Raises
-    ------
-    InvalidWord
-        If `w` is empty.
-    UnknownSymbol
-        If a symbol of `w` is not in the alphabet.
-    InvalidArgument
-        If `errors` is not a whole number from 0 to n.
-
-    Notes
-    -----
-    Definition 5 of the paper [1]_. Over m symbols it accepts C(n, l) (m - 1)^l words.
-
-    References
-    ----------
-    .. [1] Benvenuti, Rao, Hale, arXiv:2603.28903, Definition 5.
-
-    Examples
-    --------
-    >>> near = hamming_automaton("abba", "abc", errors=1)
-    >>> near.accepts("abca"), near.accepts("abba"), near.accepts("bbca")
-    (True, False, False)
-    """
-    from dpauto.models import NFA
-
-    sigma = Alphabet(alphabet)
-    word = as_word(w)
-    if not word:
-        raise InvalidWord("w must have at least one symbol")
-    n = len(sigma.encode(word))
-    wrong = _parse_errors(errors, n)
-    states = [
-        (i, j) for i in range(n + 1) for j in range(max(0, wrong - (n - i)), min(i, wrong) + 1)
-    ]
-    known = set(states)
-    transitions: dict[Symbol, Mapping[Symbol, set[Symbol]]] = {}
-    for i, j in states[:-1]:
-        steps = {s: (i + 1, j if s == word[i] else j + 1) for s in sigma}
-        transitions[i, j] = {s: {head} for s, head in steps.items() if head in known}
-    return NFA(
-        states=states, alphabet=sigma, transitions=transitions, initial=(0, 0), final=[(n, wrong)]
-    )
 
 
 def mnfa(w: Iterable[Symbol], errors: int, language: Language) -> MNFA:
@@ -201,7 +113,7 @@ class MNFA:
             raise InvalidArgument("language must be a Language, such as model.language(length)")
         self.language = language
         self._word = language.encode(w)
-        self.errors = _parse_errors(errors, language.length)
+        self.errors = parse_errors(errors, language.length)
         self._width = max(1, language.count().bit_length())
         self._cells = self._backward()
         if self.count() == 0:
