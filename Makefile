@@ -33,8 +33,10 @@ docs: $(VENV)/.for-development ## build the documentation in docs/_build/html, w
 benchmarks: $(VENV)/.for-benchmarks ## measure, peers included (many minutes)
 	$(BIN)/python -m benchmarks
 
-figures: $(VENV)/.for-use ## draw the paper's figures in docs/accuracy/figures
-	$(BIN)/python -m benchmarks.figures
+figures: $(VENV)/.for-use ## draw the paper's figures in docs/accuracy/figures (ten minutes)
+	$(BIN)/python examples/figure_mnfa.py
+	$(BIN)/python examples/figure_bounds.py
+	$(BIN)/python examples/traffic.py
 
 build: $(VENV)/.for-development ## make the wheel and the source archive in dist/
 	$(BIN)/python -m build

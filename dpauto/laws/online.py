@@ -3,7 +3,7 @@
 With s successors from which a word of the language can still be completed, the true symbol is kept
 with probability e^r / (e^r + s - 1), r = epsilon / b, if it is one of them, and every other one is
 written with probability 1 / (e^r + s - 1); if it is not, the choice is uniform (Chen et al.,
-arXiv 2202.03325, as read in docs/accuracy/mechanisms.md). On all words this is randomized response.
+arXiv 2202.03325; docs/accuracy/laws.md). On all words this is randomized response.
 """
 
 from __future__ import annotations
