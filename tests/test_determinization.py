@@ -177,6 +177,65 @@ def test_cells_are_budgeted_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
         determinized(EXPLOSIVE)
 
 
+@given(small_automata, st.integers(1, 4))
+def test_a_simulating_state_accepts_all_that_the_other_does(a: Automaton, n: int) -> None:
+    def endings(q: int, length: int) -> set[tuple[int, ...]]:
+        if length == 0:
+            return {()} if a.final[q] else set()
+        out = range(a.indptr[q], a.indptr[q + 1])
+        return {(int(a.label[e]), *rest) for e in out for rest in endings(a.head[e], length - 1)}
+
+    for steps in (n, None):
+        simulated = determinization._simulation(a, steps)
+        for p, q in zip(*np.nonzero(simulated), strict=True):
+            assert all(endings(p, k) <= endings(q, k) for k in range(n + 1))
+        assert simulated.diagonal().all()
+
+
+def textbook_subsets(a: Automaton) -> int:
+    """How many subsets the plain construction reaches on a trimmed automaton."""
+    edges = list(zip(a.tail.tolist(), a.label.tolist(), a.head.tolist(), strict=True))
+    edges += [
+        (-1, s, h) for s, h in zip(a.start_label.tolist(), a.start_head.tolist(), strict=True)
+    ]
+    seen: set[frozenset[int]] = set()
+    waiting = [frozenset({-1})]
+    while waiting:
+        subset = waiting.pop()
+        for symbol in {s for t, s, _ in edges if t in subset}:
+            heads = frozenset(h for t, s, h in edges if t in subset and s == symbol)
+            if heads not in seen:
+                seen.add(heads)
+                waiting.append(heads)
+    return len(seen)
+
+
+@given(small_automata)
+def test_leaving_out_simulated_states_never_costs_a_state(a: Automaton) -> None:
+    a = trimmed(a)
+    assert determinized(a).n_states <= textbook_subsets(a)
+
+
+def test_states_that_can_do_the_same_are_one_subset() -> None:
+    # Every symbol is possible in every state, so where a run is does not matter.
+    edges = [(i, j, s) for i in range(9) for s in (0, 1) for j in (0, (i + 1 + s) % 9)]
+    a = automaton(9, edges, final=range(9))
+    assert textbook_subsets(a) > 50
+    assert determinized(a).n_states == 1
+
+
+def test_large_automata_are_determinised_without_simulation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    a = automaton(3, [(0, 0, 0), (0, 1, 0), (0, 2, 0), (1, 1, 1), (2, 2, 1)], final=[1, 2])
+    few = determinized(a)
+    monkeypatch.setattr(determinization, "_SIMULATION_LIMIT", 0)
+    plain = determinized(a)
+    assert (few.n_states, plain.n_states) == (2, 2)
+    assert list(few.states) == [(0, 1), (1,)]
+    assert list(plain.states) == [(0, 1, 2), (1, 2)]
+
+
 def test_small_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = determinized(explosive(7))
     monkeypatch.setattr(determinization, "_BLOCK", 16)

@@ -66,20 +66,28 @@ def determinize(nfa: NFA, length: int | None, state_limit: int) -> NFA:
     """Return a deterministic automaton; see `NFA.determinize`."""
     result = determinized(nfa._arrays, steps=length, state_limit=state_limit)
     names: list[Symbol] = list(result.states)
-    # The start is a state of the result too if its subset is met again, else one more.
-    initial = next((q for q, name in enumerate(names) if name == result.start), len(names))
+    moves: dict[int, set[tuple[int, int]]] = {q: set() for q in range(len(names))}
+    for tail, head, label in zip(
+        result.tail.tolist(), result.head.tolist(), result.label.tolist(), strict=True
+    ):
+        moves[tail].add((head, label))
+    first = set(zip(result.start_head.tolist(), result.start_label.tolist(), strict=True))
+    final = set(np.flatnonzero(result.final).tolist())
+    accepts_empty = bool(nfa._final[nfa._initial])
+    is_subset = result.start != nfa.initial
+    initial = len(names)
+    for q, name in enumerate(names):
+        # The start is a state like any other if it has its name, or does what that subset does.
+        same = is_subset and moves[q] == first and (q in final) == accepts_empty
+        if name == result.start or same:
+            initial = q
+            break
     if initial == len(names):
         names.append(result.start)
-    edges = list(
-        zip(result.tail.tolist(), result.head.tolist(), result.label.tolist(), strict=True)
-    )
-    edges += [
-        (initial, head, label)
-        for head, label in zip(result.start_head.tolist(), result.start_label.tolist(), strict=True)
-    ]
-    final = set(np.flatnonzero(result.final).tolist())
-    if nfa._final[nfa._initial]:
+    moves[initial] = moves.get(initial, set()) | first
+    if accepts_empty:
         final.add(initial)
+    edges = [(tail, head, label) for tail, out in moves.items() for head, label in out]
     return nfa._of_edges(names, nfa.alphabet, edges, initial, final)
 
 

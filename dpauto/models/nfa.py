@@ -465,7 +465,8 @@ class NFA(Model):
         -------
         NFA
             Trimmed: each state is reachable and can still finish. States are tuples of this
-            automaton's states. An automaton that is deterministic already keeps its names.
+            automaton's states; one that simulates another stands for both. An automaton that is
+            deterministic already keeps its names.
 
         Raises
         ------
@@ -476,7 +477,7 @@ class NFA(Model):
         --------
         >>> dfa = NFA.from_regex("(a|b)*aba(a|b)*", alphabet="ab").determinize()
         >>> dfa.is_unambiguous(), len(dfa.states)
-        (True, 9)
+        (True, 4)
         """
         steps = None if length is None else parse_length(length)
         return _operations.determinize(self, steps, state_limit)

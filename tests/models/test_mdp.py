@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from strategies import mdp_parts
 
 from dpauto import MDP, EmptyLanguage, InvalidArgument, InvalidModel, MarkovChain
+from dpauto.formats import read_model
 
 Parts = dict[str, Any]
 Word = tuple[Hashable, ...]
@@ -108,6 +110,15 @@ def test_arguments_of_language() -> None:
         robot().language(3, observe="state")
     with pytest.raises(InvalidArgument, match="length must be a whole number of at least 1"):
         robot().language(0)
+
+
+@pytest.mark.parametrize("name", ["bluetooth", "first_grid", "mqtt", "slot_machine", "tcp"])
+def test_protocols_that_take_any_action_at_any_time(data: Path, name: str) -> None:
+    # Learned models of real protocols are ambiguous in their actions, and yet allow all of them.
+    mdp = read_model(str(data / "automata_dot_aalpy" / f"MDPs-{name}.dot"))
+    language = mdp.language(20, observe="actions")
+    assert language.count() == len(mdp.actions) ** 20
+    assert language.automaton.n_states == 1
 
 
 # -- policies ---------------------------------------------------------------------------------

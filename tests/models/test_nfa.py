@@ -205,6 +205,20 @@ def test_a_deterministic_automaton_keeps_its_names() -> None:
     )
     assert set(nfa.determinize().states) == {"p", "q"}
     assert nfa.determinize().initial == "p"
+    # Also where the initial state does the same as another one.
+    loop = NFA(
+        states=["p", "q"],
+        alphabet="a",
+        transitions={"p": {"a": ["q"]}, "q": {"a": ["q"]}},
+        initial="p",
+        final=["p", "q"],
+    )
+    assert set(loop.determinize().states) == {"p", "q"}
+
+
+def test_a_determinised_start_is_no_state_of_its_own_without_need() -> None:
+    assert len(contains_aba().determinize().states) == 4
+    assert len(NFA.from_regex("(a|b)*a", alphabet="ab").determinize().states) == 2
 
 
 def test_exponentially_many_subsets_are_refused() -> None:
