@@ -289,14 +289,9 @@ class Tape:
         self._provide(self._next)
         return self._words[index : self._next]
 
-    def more(self, index: int, bits: int) -> int:
-        """Return the first `bits` bits of the uniform that was read as number `index`."""
-        return self._read(index, bits)
-
-    @property
-    def position(self) -> int:
-        """The number of the uniform that is read next."""
-        return self._next
+    def skip(self, count: int) -> None:
+        """Leave out the next `count` uniforms."""
+        self._next += count
 
     def below(self, bound: int) -> int:
         """Return floor(U * bound), uniform on 0 … bound - 1, reading as much of U as it takes."""

@@ -17,6 +17,9 @@ from dpauto.mechanisms.base import Job, Mechanism
 from dpauto.mechanisms.race import Proposals, Race, run
 from dpauto.passes import (
     BallLayers,
+    Corridor,
+    CorridorBalls,
+    CorridorFloats,
     FloatLayers,
     FloatPass,
     Nearest,
@@ -24,6 +27,7 @@ from dpauto.passes import (
     Undecided,
     Weights,
     WordItself,
+    radius_for,
 )
 from dpauto.passes.all_words import AllWords, AllWordsTable
 from dpauto.privacy import Epsilon
@@ -164,12 +168,21 @@ class Offline(Mechanism):
     def _table(self) -> AllWordsTable:
         return AllWordsTable(len(self.language.alphabet), self.language.length, self.exponent)
 
-    def _nearest(self, word: IntArray) -> Nearest:
+    @cached_property
+    def _radius(self) -> int | None:
+        """How wide a corridor should be, from public quantities; None: pass over everything."""
+        return radius_for(self._weights, self.language.length)
+
+    def _run(self, word: IntArray) -> IntArray | None:
         run = self.language.run(word)
         if self.certificate is not None and run is None:
             raise InvalidWord(
-                "w must be feasible when a certificate is used: its proof covers feasible words only"
+                "w must be feasible when a certificate is used: its proof covers no other words"
             )
+        return run
+
+    def _nearest(self, word: IntArray) -> Nearest:
+        run = self._run(word)
         if run is not None and self._weights.distinguishes:
             return WordItself(self._weights, word, run)
         return NearestWords(self._weights, word)
@@ -186,7 +199,8 @@ class Offline(Mechanism):
 
     def _release_all(self, jobs: Sequence[Job]) -> list[IntArray]:
         """Release in blocks: one sparse product serves all words of a block."""
-        if self._closed_form or self.costs is not None or len(jobs) == 1:
+        single = self._closed_form or self.costs is not None or len(jobs) == 1
+        if single or self._radius is not None:
             return super()._release_all(jobs)
         states = self.language.automaton.n_states
         width = min(BLOCK_WORDS, max(1, BLOCK_BYTES // (8 * states * self.language.length)))
@@ -224,10 +238,15 @@ class Offline(Mechanism):
     def _proposals(self, word: IntArray, attempt: int) -> Proposals:
         if self._closed_form:
             return AllWords(self._table, word)
+        run = self._run(word) if self._radius is not None else None
+        if run is not None and self._radius is not None:
+            corridor = Corridor(self._weights, word, run, self._radius)
+            if 2 * len(corridor.states) < self.language.automaton.n_states:
+                return CorridorBalls(corridor) if attempt else CorridorFloats(corridor)
         nearest = self._nearest(word)
-        if attempt == 0:
-            return FloatLayers(FloatPass(self._weights, word[np.newaxis], [nearest]))
-        return BallLayers(self._weights, word, nearest)
+        if attempt:
+            return BallLayers(self._weights, word, nearest)
+        return FloatLayers(FloatPass(self._weights, word[np.newaxis], [nearest]))
 
     def _attempt(self, word: IntArray, tape: Tape, attempt: int) -> IntArray:
         proposals = self._proposals(word, attempt)
@@ -249,4 +268,6 @@ class Offline(Mechanism):
         return encode(*parts)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_weights", "_table")}
+        return {
+            k: v for k, v in self.__dict__.items() if k not in ("_weights", "_table", "_radius")
+        }

@@ -1,6 +1,7 @@
 """Backward passes and forward walks on arrays, in float64 with proven bounds and in balls."""
 
 from dpauto.passes.balls import BallLayers
+from dpauto.passes.corridor import Corridor, CorridorBalls, CorridorFloats, radius_for
 from dpauto.passes.floating import FloatLayers, FloatPass
 from dpauto.passes.layers import Layers, Undecided, uniform_ball
 from dpauto.passes.nearest import Leaving, Nearest, NearestWords, WordItself
@@ -8,6 +9,9 @@ from dpauto.passes.weights import Weights
 
 __all__ = [
     "BallLayers",
+    "Corridor",
+    "CorridorBalls",
+    "CorridorFloats",
     "FloatLayers",
     "FloatPass",
     "Layers",
@@ -17,5 +21,6 @@ __all__ = [
     "Undecided",
     "Weights",
     "WordItself",
+    "radius_for",
     "uniform_ball",
 ]

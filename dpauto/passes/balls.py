@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,7 +66,7 @@ class BallLayers(Layers):
                     self._kept[i] = layer
             for k in range(pointer[i - 1], pointer[i]):
                 term = self._ball(costs[k] - self.nearest.distance) * layer[heads[k]]
-                terms[k] = term if leaving.prefixes is None else term * leaving.prefixes[k]
+                terms[k] = term if leaving.prefixes is None else term * int(leaving.prefixes[k])
         self._terms = terms
         self._outside = sum(terms, zero)
 
@@ -75,17 +76,22 @@ class BallLayers(Layers):
 
         w, a = self.weights, self.weights.automaton
         indptr = a.indptr[: w.rows[i] + 1].tolist()
-        heads = a.head[: indptr[-1]].tolist()
-        costs = w.edge_costs(int(self.word[i]), a.label[: indptr[-1]]).tolist()
-        zero, layer = arb(0), []
-        for lo, hi in zip(indptr[:-1], indptr[1:], strict=True):
-            total = zero
-            for e in range(lo, hi):
-                value = after[heads[e]]
-                if value is not zero:
-                    total = total + (value if costs[e] == 0 else self._ball(costs[e]) * value)
-            layer.append(total)
+        terms = self._edge_weights(i, slice(0, indptr[-1]), after)
+        layer = [sum(terms[lo:hi], arb(0)) for lo, hi in itertools.pairwise(indptr)]
+        self._bound(i, layer)
         return layer
+
+    def _edge_weights(self, i: int, edges: slice, after: list[Any]) -> list[Any]:
+        """Weights of the completions through some edges at layer i."""
+        w, a = self.weights, self.weights.automaton
+        costs = w.edge_costs(int(self.word[i]), a.label[edges]).tolist()
+        terms = [
+            after[head] if cost == 0 else self._ball(cost) * after[head]
+            for cost, head in zip(costs, a.head[edges].tolist(), strict=True)
+        ]
+        if w.times is None:
+            return terms
+        return [term * k for term, k in zip(terms, w.times[edges].tolist(), strict=True)]
 
     def layer(self, i: int) -> list[Any]:
         """Return layer i, computed again from the next kept one if need be."""
@@ -112,18 +118,15 @@ class BallLayers(Layers):
         """Complete a word from `state` at layer i; `Undecided` near a border."""
         from flint import arb
 
-        a, written = self.weights.automaton, []
-        for i in range(i, len(self.word)):
+        a, first, written = self.weights.automaton, i, []
+        while i < len(self.word) and state != self.stop:
             lo, hi = int(a.indptr[state]), int(a.indptr[state + 1])
-            costs = self.weights.edge_costs(int(self.word[i]), a.label[lo:hi]).tolist()
-            after = self.layer(i + 1)
-            terms = [
-                self._ball(cost) * after[head]
-                for cost, head in zip(costs, a.head[lo:hi].tolist(), strict=True)
-            ]
+            terms = self._edge_weights(i, slice(lo, hi), self.layer(i + 1))
             edge = lo + _choose(terms, sum(terms, arb(0)), tape)
             written.append(int(a.label[edge]))
             state = int(a.head[edge])
+            i += 1
+        tape.skip(len(self.word) - first - len(written))
         return written
 
 

@@ -133,6 +133,7 @@ class FloatPass:
         data = w.uniform_data if w.costs is None else None
         raised = self._raised() if w.costs is None else None
         match, inverse = self._matcher(), 1.0 / w.z if raised else 0.0
+        bounded = type(self)._bound is not FloatPass._bound
         product, products = _sparsetools.csr_matvec, _sparsetools.csr_matvecs
         for i in range(top - 1, bottom - 1, -1):
             layer, rows = place(i), rows_at[i]
@@ -150,10 +151,15 @@ class FloatPass:
                 after[at] = saved
             elif data is not None:
                 match(i, rows, after, layer)
+            if bounded:
+                self._bound(i, layer[:rows])
             if i % spacing == 0:
                 self._rescale(i, layer[: rows * width].reshape(rows, width))
             yield i, layer
             after = layer
+
+    def _bound(self, i: int, layer: FloatArray) -> None:
+        """Set the entry of layer i that stands for states the pass leaves out."""
 
     def _edge_data(self, i: int, rows: int) -> FloatArray:
         """Weights of the edges at layer i under symbol costs."""
@@ -297,8 +303,9 @@ class FloatPass:
         mantissas, exponents = [], []
         for nearest in self.nearest:
             leaving = nearest.leaving
-            if leaving.prefixes is None:
-                mantissas.append(w.floats(leaving.cost))
+            if leaving.prefixes is None or isinstance(leaving.prefixes, np.ndarray):
+                times = 1 if leaving.prefixes is None else leaving.prefixes
+                mantissas.append(w.floats(leaving.cost) * times)
                 exponents.append(np.zeros(len(leaving.cost), dtype=np.int64))
                 continue
             parts = [
@@ -408,6 +415,7 @@ class FloatLayers(Layers):
         indptr, head, label = w.views
         n, symbols, z = len(self.word), self.word.tolist(), w.z
         table = None if w.costs is None else _view(w.float_table)
+        times = None if w.times is None else _view(w.times)
         uniforms = (tape.uniforms(n - i) * 2.0**-64).tolist()
         relative = 2 * block.relative(1) + (4 * w.degree + 8) * block.unit
         layers = np.arange(i + 1, n + 1)
@@ -423,11 +431,15 @@ class FloatLayers(Layers):
                     weight *= table[symbol, label[e]]
                 elif label[e] != symbol:
                     weight *= z
+                if times is not None:
+                    weight *= times[e]
                 total += weight
                 reached.append(total)
             edge = lo + _between(reached, uniform * total, total * relative + loss)
             written.append(label[edge])
             state = head[edge]
+            if state == self.stop:
+                break
             i += 1
         return written
 

@@ -12,7 +12,7 @@ uniform is too close to a border.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,6 +42,9 @@ def uniform_ball(tape: Tape) -> arb:
 class Layers(ABC):
     """Layers V_n … V_1 of one word, and the three draws that a release takes from them."""
 
+    #: The state at which a walk stops before the word's end; none.
+    stop = -1
+
     def __init__(self, weights: Weights, word: IntArray, nearest: Nearest) -> None:
         self.weights, self.word, self.nearest = weights, word, nearest
 
@@ -67,6 +70,9 @@ class Layers(ABC):
     def close(self) -> None:
         """Say that the pass is read no more."""
 
+    def _bound(self, i: int, layer: Any) -> None:  # noqa: B027 - nothing to bound in a whole pass
+        """Set the entry of layer i that stands for states a pass leaves out."""
+
     @property
     @abstractmethod
     def outside(self) -> arb:
@@ -80,7 +86,8 @@ class Layers(ABC):
     def walk(self, i: int, state: int, tape: Tape) -> list[int]:
         """Complete a word from `state` at layer i, in proportion to its weight.
 
-        Every step reads one uniform; returns the n - i symbols written.
+        It takes n - i uniforms from the tape, whether or not it stops early; returns the symbols
+        written.
         """
 
     def draw_outside(self, tape: Tape) -> IntArray:

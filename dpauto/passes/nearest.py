@@ -38,8 +38,9 @@ class Leaving:
     cost : int array, shape (K,)
         What prefix and edge cost: d* - D(tail) + c(e), in units. The weight relative to a
         nearest word counts this less d*; it may be negative, V making up for it.
-    prefixes : sequence of int or None
-        How many prefixes of zero reduced cost end in each edge's tail; None where it is always 1.
+    prefixes : int array, sequence of int, or None
+        How many times each edge counts: prefixes of zero reduced cost that end in its tail, of any
+        size, or edges that it stands for. None where it is always 1.
     """
 
     steps: IntArray
@@ -47,7 +48,7 @@ class Leaving:
     head: IntArray
     label: IntArray
     cost: IntArray
-    prefixes: Sequence[int] | None
+    prefixes: IntArray | Sequence[int] | None
 
 
 class Nearest(Protocol):

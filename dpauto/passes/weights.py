@@ -66,6 +66,11 @@ class Weights:
         self.costs = costs
 
     @property
+    def times(self) -> IntArray | None:
+        """How many edges each edge stands for, shape (E,); None where it is always one."""
+        return None
+
+    @property
     def unit_exponent(self) -> Fraction:
         """The exponent of one unit of cost."""
         return self.exponent / (1 if self.costs is None else self.costs.denominator)
@@ -139,6 +144,28 @@ class Weights:
     def degree(self) -> int:
         """Largest out-degree of a state."""
         return max(1, int(np.diff(self.automaton.indptr).max(initial=0)))
+
+    def reach(self, steps: int) -> list[float]:
+        """Return the largest entry of (z A)^k 1, k = 0 … steps, within 1e-9: wrong walks' weight."""
+        found = self._reach
+        while len(found) <= steps:
+            layer = np.zeros(self.automaton.n_states)
+            self.product(self.automaton.n_states, self._reached, layer)
+            self._reached = layer
+            found.append(float(layer.max(initial=0.0)))
+        return found
+
+    @cached_property
+    def _reach(self) -> list[float]:
+        self._reached = np.ones(self.automaton.n_states)
+        return [1.0]
+
+    def product(self, rows: int, after: FloatArray, layer: FloatArray) -> None:
+        """Add the first `rows` rows of z A times `after` to `layer`."""
+        from scipy.sparse import _sparsetools
+
+        indptr, head = self.indices
+        _sparsetools.csr_matvec(rows, len(after), indptr, head, self.uniform_data, after, layer)
 
     @cached_property
     def row_sum(self) -> float:

@@ -1,0 +1,388 @@
+"""A pass over the neighbourhood of a trip only, with the law of the whole network.
+
+Most releases stay near the trip. Inside the corridor, the states from which the trip is reached
+within a few steps, V follows the recursion; all states outside share one upper bound Ū_i at layer i.
+The result dominates V, so a race with the dominating total proposes words too often, and those that
+leave the corridor at (i, q) are kept with probability V_i(q) / Ū_i, the true V_i(q) coming from a
+pass over what q can reach. A proposal that is not kept never happened. This is thinning again: the
+law is exactly that of the full pass.
+
+In the corridor's own automaton state 0 stands for everything outside. Its entries are set, layer by
+layer, to Ū_i: since the next `radius` symbols from there are all wrong,
+
+    V_i(q) <= h_radius * max V_{i+radius},     h_k = largest entry of (z A)^k 1.
+
+Ū_i is a float64, that is, one exact number for every arithmetic.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import abstractmethod
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpauto.arrays import Automaton
+from dpauto.passes.balls import BallLayers
+from dpauto.passes.floating import FloatLayers, FloatPass
+from dpauto.passes.layers import Layers, Undecided, uniform_ball
+from dpauto.passes.nearest import Leaving, WordItself
+from dpauto.passes.weights import FloatArray, Weights
+from dpauto.randomness import Tape
+from dpauto.words import Alphabet, IntArray
+
+if TYPE_CHECKING:
+    from flint import arb
+
+__all__ = ["Corridor", "CorridorBalls", "CorridorFloats", "radius_for"]
+
+#: A corridor is worth its preparation only for passes of more elementary steps than this.
+LARGE_PASS = 2**21
+
+#: No corridor is wider.
+MOST_STEPS = 16
+
+
+def radius_for(weights: Weights, length: int) -> int | None:
+    """Return how many steps wide a corridor should be, or None if a full pass is better.
+
+    It depends on public quantities only: leaving a corridor costs a pass of its own, so the radius
+    is the least at which a proposal leaves about once in fifty times or less.
+    """
+    a = weights.automaton
+    if weights.costs is not None or weights.loses or a.state_of_symbol is None:
+        return None
+    if length * a.n_edges < LARGE_PASS:
+        return None
+    reach = weights.reach(MOST_STEPS + 1)
+    for radius in range(1, MOST_STEPS + 1):
+        ways_out = length * reach[radius + 1] + weights.z * len(a.start_head)
+        if ways_out * reach[radius] <= 0.02:
+            return radius
+    return None
+
+
+class _LocalWeights(Weights):
+    """Weights of a corridor's automaton, in which an edge may stand for several."""
+
+    def __init__(
+        self, automaton: Automaton, rows: IntArray, exponent: Fraction, times: IntArray
+    ) -> None:
+        super().__init__(automaton, rows, exponent, None)
+        self._times = times
+
+    @property
+    def times(self) -> IntArray | None:
+        return self._times
+
+    @cached_property
+    def uniform_data(self) -> FloatArray:
+        return self.z * self._times
+
+    @cached_property
+    def degree(self) -> int:
+        return max(1, int(np.bincount(self.automaton.tail, self._times).max(initial=0)))
+
+
+class Corridor:
+    """The part of a chain's automaton near one word, as an automaton of its own.
+
+    Parameters
+    ----------
+    weights : Weights
+        Of the whole chain, under the Hamming distance.
+    word, run : int arrays, shape (n,)
+        A feasible word and its run.
+    radius : int
+        At least 1.
+    """
+
+    def __init__(self, weights: Weights, word: IntArray, run: IntArray, radius: int) -> None:
+        a = weights.automaton
+        self.whole, self.radius, self.whole_word = weights, radius, word
+        trip = np.concatenate((a.start_head[run[:1]], a.head[run[1:]]))
+        #: Global numbers of the states inside, ascending; the local number is one more.
+        self.states = _near(a, np.unique(trip), radius)
+        self.word = np.searchsorted(self.states, trip) + 1
+        self._build(run)
+
+    def _build(self, run: IntArray) -> None:
+        a, states = self.whole.automaton, self.states
+        size = len(states) + 1
+        edges = a.out_edges(states)
+        tails = np.repeat(np.arange(1, size), a.indptr[states + 1] - a.indptr[states])
+        heads = _local(states, a.head[edges])
+        inside = heads > 0
+        # One edge to state 0 stands for all edges of a state that lead outside.
+        ways_out = np.bincount(tails[~inside], minlength=size)
+        leaving = np.flatnonzero(ways_out)
+        tail = np.concatenate((tails[inside], leaving))
+        head = np.concatenate((heads[inside], np.zeros(len(leaving), dtype=np.int64)))
+        times = np.concatenate((np.ones(inside.sum(), dtype=np.int64), ways_out[leaving]))
+        order = np.lexsort((head, tail))
+        start_head = _local(states, a.start_head)
+        #: Start edges that lead outside, by their number.
+        self.start_outside = np.flatnonzero(start_head == 0)
+        start_times = np.ones(
+            (start_head > 0).sum() + bool(len(self.start_outside)), dtype=np.int64
+        )
+        start_inside = np.flatnonzero(start_head > 0)
+        local_start = np.sort(start_head[start_inside])
+        if len(self.start_outside):
+            local_start = np.concatenate(([0], local_start))
+            start_times[0] = len(self.start_outside)
+        self.start_times = start_times
+        indptr = np.zeros(size + 1, dtype=np.int64)
+        np.cumsum(np.bincount(tail, minlength=size), out=indptr[1:])
+        automaton = Automaton(
+            alphabet=Alphabet(range(size)),
+            states=range(size),
+            start=a.start,
+            start_head=local_start,
+            start_label=local_start.copy(),
+            indptr=indptr,
+            head=head[order],
+            label=head[order],
+            final=np.concatenate(([True], a.final[states])),
+        )
+        rows = np.searchsorted(states, self.whole.rows) + 1
+        self.weights = _LocalWeights(automaton, rows, self.whole.exponent, times[order])
+        self.nearest = self._nearest(automaton, run)
+
+    def _nearest(self, automaton: Automaton, run: IntArray) -> WordItself:
+        """The local word with its leaving edges, those to state 0 with their multiplicity."""
+        keys = automaton.tail * automaton.n_states + automaton.head
+        steps = self.word[:-1] * automaton.n_states + self.word[1:]
+        first = np.searchsorted(automaton.start_head, self.word[:1])
+        local_run = np.concatenate((first, np.searchsorted(keys, steps)))
+        nearest = WordItself(self.weights, self.word, local_run)
+        leaving, times = nearest.leaving, self.weights.times
+        at_start = leaving.steps == 0
+        prefixes = np.where(
+            at_start,
+            self.start_times[np.where(at_start, leaving.edge, 0)],
+            times[np.where(at_start, 0, leaving.edge)] if times is not None and len(times) else 1,
+        )
+        nearest.leaving = Leaving(
+            leaving.steps, leaving.edge, leaving.head, leaving.label, leaving.cost, prefixes
+        )
+        return nearest
+
+    def exit(self, local_tail: int, tape: Tape) -> int:
+        """Draw which state outside an edge to state 0 leads to; its global number."""
+        a = self.whole.automaton
+        if local_tail < 0:
+            outside = a.start_head[self.start_outside]
+        else:
+            state = self.states[local_tail - 1]
+            heads = a.head[a.indptr[state] : a.indptr[state + 1]]
+            outside = heads[_local(self.states, heads) == 0]
+        return int(outside[tape.below(len(outside))])
+
+    def decode(self, local: IntArray) -> IntArray:
+        """Return local symbols as global ones."""
+        found: IntArray = self.symbols[self.states[local - 1]]
+        return found
+
+    @property
+    def symbols(self) -> IntArray:
+        """The symbol that leads to each global state."""
+        labels = self.whole.automaton.state_label
+        if labels is None:
+            raise ValueError("a corridor needs a chain")
+        return labels
+
+    def beyond(self, i: int, head: int) -> tuple[Weights, IntArray]:
+        """What the global state `head`, at layer i, can reach: its weights, and the word's rest."""
+        a = self.whole.automaton
+        lo, hi = a.indptr[head], a.indptr[head + 1]
+        from_head = dataclasses.replace(a, start_head=a.head[lo:hi], start_label=a.label[lo:hi])
+        rest = self.whole_word[i:]
+        order, level = from_head.forward_levels(len(rest))
+        rows = np.searchsorted(level[order], np.arange(len(rest) + 1), side="right")
+        return Weights(from_head.restricted(order), rows, self.whole.exponent, None), rest
+
+
+def _near(a: Automaton, targets: IntArray, steps: int) -> IntArray:
+    """States from which one of `targets` is reached within `steps` steps, ascending."""
+    inside = frontier = targets
+    for _ in range(steps):
+        frontier = np.setdiff1d(a.tail[a.in_edges(frontier)], inside)
+        if not frontier.size:
+            break
+        inside = np.union1d(inside, frontier)
+    return inside
+
+
+def _local(states: IntArray, heads: IntArray) -> IntArray:
+    """Local numbers of global states, 0 for those outside."""
+    place = np.minimum(np.searchsorted(states, heads), len(states) - 1)
+    return np.where(states[place] == heads, place + 1, 0)
+
+
+class CorridorPass(FloatPass):
+    """A float pass over a corridor, which finds the bound Ū_i of each layer as it goes."""
+
+    def __init__(self, corridor: Corridor) -> None:
+        self.corridor = corridor
+        length = len(corridor.word)
+        self._reach = corridor.whole.reach(MOST_STEPS + 1)
+        #: Ū_i = mantissa * 2**power, exactly.
+        self.ceilings: list[tuple[float, int]] = [(1.0, 0)] * (length + 1)
+        #: A bound on all entries of a layer, inside and outside.
+        self._most: list[tuple[float, int]] = [(1.0, 0)] * (length + 1)
+        super().__init__(corridor.weights, corridor.word[np.newaxis], [corridor.nearest])
+
+    def _bound(self, i: int, layer: FloatArray) -> None:
+        steps = min(self.corridor.radius, self.length - i)
+        mantissa, power = self._most[i + steps]
+        # The factor makes up for the roundings of `reach` and of this product.
+        mantissa, more = math.frexp(mantissa * self._reach[steps] * (1 + 2**-30))
+        self.ceilings[i] = (mantissa, power + more)
+        # The layer is still in the units of the one after it.
+        event = -(-(i + 1) // self._spacing)
+        scale = int(self._scales[event, 0])
+        layer[0] = math.ldexp(mantissa, max(-2000, power + more - scale))
+        inside = float(layer[1:].max(initial=0.0)) * (1 + 2**-30 + self.relative(0))
+        inside += float(self._losses[event, 0]) * self._growth
+        largest, more = math.frexp(inside)
+        self._most[i] = _larger(self.ceilings[i], (largest, more + scale))
+
+
+def _larger(x: tuple[float, int], y: tuple[float, int]) -> tuple[float, int]:
+    """The larger of two numbers given by mantissa (0, or 1/2 and more) and power of two."""
+    if x[0] == 0.0 or y[0] == 0.0:
+        return y if x[0] == 0.0 else x
+    return max(x, y, key=lambda number: (number[1], number[0]))
+
+
+class _CorridorDraws(Layers):
+    """Draws over a corridor, in either arithmetic."""
+
+    corridor: Corridor
+    ceilings: list[tuple[float, int]]
+    stop = 0
+
+    def weight(self, word: IntArray) -> arb:
+        """Return the weight of a global word."""
+        return self.weights.ball(int(np.count_nonzero(word != self.corridor.whole_word)))
+
+    def draw_nearest(self, tape: Tape) -> IntArray:
+        """Return the word."""
+        return self.corridor.whole_word
+
+    def draw_outside(self, tape: Tape) -> IntArray | None:
+        """Return a global word, or None if a proposal that left the corridor is not kept."""
+        corridor, n = self.corridor, len(self.word)
+        local = np.zeros(n, dtype=np.int64)
+        i, state = self.leave(local, tape)
+        if state != self.stop:
+            rest = self.walk(i, state, tape)
+            local[i : i + len(rest)] = rest
+            i += len(rest)
+        if local[i - 1] != self.stop:
+            return corridor.decode(local)
+        head = corridor.exit(int(local[i - 2]) if i > 1 else -1, tape)
+        written = np.empty(n, dtype=np.int64)
+        written[: i - 1] = corridor.decode(local[: i - 1])
+        written[i - 1] = corridor.symbols[head]
+        return self._complete_outside(i, head, written, tape)
+
+    def _complete_outside(
+        self, i: int, head: int, written: IntArray, tape: Tape
+    ) -> IntArray | None:
+        """Keep the proposal with probability V_i(head) / Ū_i, and complete it by the true V."""
+        from flint import arb
+
+        mantissa, power = self.ceilings[i]
+        ceiling = uniform_ball(tape) * arb(mantissa) * arb((1, power))
+        if i == len(written):
+            value, rest = arb(int(self.corridor.whole.automaton.final[head])), None
+        else:
+            rest = self._beyond(i, head)
+            value = rest.outside
+        if ceiling > value:
+            return None
+        if not ceiling < value:
+            raise Undecided
+        if rest is not None:
+            written[i:] = rest.draw_outside(tape)
+        return written
+
+    @abstractmethod
+    def _beyond(self, i: int, head: int) -> Layers:
+        """Layers of the rest of the word over what `head`, at layer i, can reach."""
+
+
+class _Everything:
+    """Stands for "no nearest word": all words from a start are outside, by their first edge."""
+
+    count, distance = 0, 0
+
+    def __init__(self, weights: Weights, word: IntArray) -> None:
+        a = weights.automaton
+        edges = np.arange(len(a.start_head))
+        self.leaving = Leaving(
+            steps=np.zeros(len(edges), dtype=np.int64),
+            edge=edges,
+            head=a.start_head,
+            label=a.start_label,
+            cost=weights.edge_costs(int(word[0]), a.start_label),
+            prefixes=None,
+        )
+
+    def word(self, tape: Tape) -> IntArray:
+        """There is none."""
+        raise ValueError("no word is nearest")
+
+    def prefix(self, k: int, tape: Tape) -> IntArray:
+        """Nothing comes before the first edge."""
+        return np.empty(0, dtype=np.int64)
+
+
+class CorridorFloats(_CorridorDraws, FloatLayers):
+    """Float draws over a corridor.
+
+    Parameters
+    ----------
+    corridor : Corridor
+    """
+
+    def __init__(self, corridor: Corridor) -> None:
+        block = CorridorPass(corridor)
+        super().__init__(block)
+        self.corridor, self.ceilings = corridor, block.ceilings
+
+    def _beyond(self, i: int, head: int) -> Layers:
+        weights, rest = self.corridor.beyond(i, head)
+        return FloatLayers(FloatPass(weights, rest[np.newaxis], [_Everything(weights, rest)]))
+
+
+class CorridorBalls(_CorridorDraws, BallLayers):
+    """Draws over a corridor in interval arithmetic.
+
+    Parameters
+    ----------
+    corridor : Corridor
+    """
+
+    def __init__(self, corridor: Corridor) -> None:
+        # The bounds of the float pass are exact numbers: every arithmetic must use the same ones.
+        block = CorridorPass(corridor)
+        self.corridor, self.ceilings = corridor, block.ceilings
+        block.close()
+        super().__init__(corridor.weights, corridor.word, corridor.nearest)
+
+    def _bound(self, i: int, layer: list[Any]) -> None:
+        from flint import arb
+
+        mantissa, power = self.ceilings[i]
+        layer[0] = arb(mantissa) * arb((1, power))
+
+    def _beyond(self, i: int, head: int) -> Layers:
+        weights, rest = self.corridor.beyond(i, head)
+        return BallLayers(weights, rest, _Everything(weights, rest))
