@@ -94,13 +94,13 @@ class TripReleaser:
     ...     rng=SeededBits(1),
     ... )
     >>> trips = TextTrips(
-    ...     io.StringIO("a b a\\n# a comment\nb\n"), "trips", after=None, separator=Separator(None)
+    ...     io.StringIO("a b a\n# a comment\nb\n"), "trips", after=None, separator=Separator(None)
     ... )
     >>> out = io.BytesIO()
     >>> releaser.release(trips, trips.writer(out)).released
     2
     >>> out.getvalue()
-    b'a b a\\n# a comment\nb\n'
+    b'a b a\n# a comment\nb\n'
     """
 
     def __init__(
