@@ -203,16 +203,23 @@ def interleave(
 
 
 def ratio(
-    work: str, against: str, ours: Timing, theirs: Timing, *, limit: Limit | None = None, detail: str = ""
+    work: str,
+    against: str,
+    ours: Timing,
+    theirs: Timing,
+    *,
+    limit: Limit | None = None,
+    speed_up: bool = False,
+    detail: str = "",
 ) -> Finding:
-    """Compare two timings: ours over theirs, or theirs over ours where the limit is to be reached."""
-    up, down = (theirs, ours) if limit is not None and limit.at_least else (ours, theirs)
+    """Compare two timings: ours over theirs or, as a speed-up, theirs over ours."""
+    up, down = (theirs, ours) if speed_up else (ours, theirs)
     each = [a / b for a, b in zip(up.seconds, down.seconds, strict=True)]
     return Finding(
         work=work,
         against=against,
         figure=up.median / down.median,
-        unit="×",
+        unit="× faster" if speed_up else "×",
         low=min(each),
         high=max(each),
         limit=limit,

@@ -1,22 +1,19 @@
-"""Time from nothing to the first use of the public names, in fresh interpreters.
-
-Budget: at most 0.4 s on 2 cores, the interpreter's own start not counted. Exit status 1 beyond it.
-"""
+"""From nothing to the public names, in fresh interpreters."""
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
-import time
+from collections.abc import Callable, Iterator
 
-BUDGET = 0.4
-RUNS = 7
+from benchmarks.harness import Finding, Limit, Timing, interleave, row, seconds_text
+
 STEPS = {
-    "nothing": "",
     "import dpauto": "import dpauto",
-    "every public name": "import dpauto; [getattr(dpauto, name) for name in dpauto.__all__]",
-    "first release": (
+    "import and first use of every public name": (
+        "import dpauto; [getattr(dpauto, name) for name in dpauto.__all__]"
+    ),
+    "import and first release": (
         "import dpauto;"
         "chain = dpauto.MarkovChain.from_matrix([[0.5, 0.5], [1, 0]]);"
         "dpauto.PermuteAndFlip(chain.language(8), epsilon=2).release([0] * 8)"
@@ -24,25 +21,26 @@ STEPS = {
 }
 
 
-def seconds(code: str) -> float:
-    """Return the median time of a fresh interpreter that runs `code`."""
-    times = []
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True)
-        times.append(time.perf_counter() - started)
-    return statistics.median(times)
+@row("imports")
+def imports(rounds: int) -> Iterator[Finding]:
+    """Import and first use of the public names, the interpreter's own start taken off."""
+    works = [_interpreter("pass"), *map(_interpreter, STEPS.values())]
+    bare, *steps = interleave(rounds, *works)
+    for name, timing in zip(STEPS, steps, strict=True):
+        above = Timing(
+            tuple(whole - start for whole, start in zip(timing.seconds, bare.seconds, strict=True))
+        )
+        yield Finding(
+            work=name,
+            against="",
+            figure=timing.median - bare.median,
+            unit="s",
+            low=min(above.seconds),
+            high=max(above.seconds),
+            limit=Limit(0.4),
+            detail=f"fresh processes; {seconds_text(bare.median)} for the interpreter alone taken off",
+        )
 
 
-def main() -> int:
-    """Print the table; return 1 if the budget is exceeded."""
-    measured = {step: seconds(code) for step, code in STEPS.items()}
-    bare = measured.pop("nothing")
-    print(f"interpreter alone: {bare:.3f} s (median of {RUNS}); budget {BUDGET} s on top of it")
-    for step, total in measured.items():
-        print(f"  {step:18} {total - bare:.3f} s")
-    return int(max(measured.values()) - bare > BUDGET)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _interpreter(code: str) -> Callable[[int], object]:
+    return lambda _: subprocess.run([sys.executable, "-c", code], check=True)

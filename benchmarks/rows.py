@@ -4,7 +4,7 @@ from importlib import import_module
 
 __all__ = ["load"]
 
-MODULES = ("releases",)
+MODULES = ("releases", "enumeration", "counting", "trips", "imports")
 
 
 def load() -> None:
