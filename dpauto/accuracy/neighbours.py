@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpauto.arrays import BoolArray
 from dpauto.errors import InvalidArgument, NotPrivateWarning
 from dpauto.language import Language
 from dpauto.privacy import parse_adjacency
@@ -192,35 +193,45 @@ def nearby_counts(language: Language, word: IntArray, limit: int) -> list[int]:
     if language.is_all_words:
         return language.level_counts(language.decode(word))[: limit + 1]
     a, n = language.automaton, language.length
-    states, counts = _step(a.start_head, a.start_label != word[0], None, limit)
+    heads, wrong = a.start_head, a.start_label != word[0]
+    if 1 <= limit <= n - 1:
+        # Any state may start: go on only with those that come back to the word in time.
+        useful = ~wrong | np.isin(heads, _soon_right(language, word, 1, limit - 1))
+        heads, wrong = heads[useful], wrong[useful]
+    one = np.zeros((len(heads), limit + 1), dtype=np.int64)
+    one[:, 0] = 1
+    states, counts = _step(heads, wrong, one)
     for i in range(1, n):
         edges = a.out_edges(states)
-        origin = np.repeat(np.arange(len(states)), np.diff(a.indptr)[states])
-        states, counts = _step(a.head[edges], a.label[edges] != word[i], counts[origin], limit)
-        useful = language.finishing(n - i - 1)[states]
-        states, counts = states[useful], counts[useful]
-    ends = counts[a.final[states]]
-    totals = [int(total) for total in ends.astype(object).sum(axis=0)] if len(ends) else []
-    return totals or [0] * (limit + 1)
+        origin = np.repeat(np.arange(len(states)), a.indptr[states + 1] - a.indptr[states])
+        states, counts = _step(a.head[edges], a.label[edges] != word[i], counts[origin])
+    ends = counts[a.final[states]].astype(object)
+    return [int(total) for total in ends.sum(axis=0)] if len(ends) else [0] * (limit + 1)
 
 
-def _step(
-    heads: IntArray, wrong: IntArray, counts: IntArray | None, limit: int
-) -> tuple[IntArray, IntArray]:
-    """Move counts per (state, errors) along edges; what exceeds `limit` errors is dropped."""
-    if counts is None:
-        moved = np.zeros((len(heads), limit + 1), dtype=np.int64)
-        moved[:, 0] = 1
-    else:
-        moved = counts
-    shifted = np.zeros_like(moved)
-    shifted[:, 1:] = moved[:, :-1]
-    moved = np.where(wrong[:, None], shifted, moved)
+def _soon_right(language: Language, word: IntArray, i: int, errors: int) -> IntArray:
+    """States after i symbols from which one of the next errors + 1 symbols can be right."""
+    a = language.automaton
+    pointer, edges = a.by_label
+    states = np.empty(0, dtype=np.int64)
+    for k in range(errors, -1, -1):
+        right = edges[pointer[word[i + k]] : pointer[word[i + k] + 1]]
+        states = np.unique(a.tail[np.concatenate((right, a.in_edges(states)))])
+    return states
+
+
+def _step(heads: IntArray, wrong: BoolArray, counts: IntArray) -> tuple[IntArray, IntArray]:
+    """Move counts, shape (edges, limit + 1), to the heads; what has too many errors is dropped."""
+    moved = counts.copy()
+    moved[wrong, 1:] = counts[wrong, :-1]
+    moved[wrong, 0] = 0
     alive = (moved != 0).any(axis=1)
     heads, moved = heads[alive], moved[alive]
-    states, row = np.unique(heads, return_inverse=True)
-    if moved.dtype != object and float(moved.max(initial=0)) * max(1, len(heads)) >= 2**62:
+    if not len(heads):
+        return heads, moved
+    if moved.dtype != object and float(moved.max()) * len(heads) >= 2**62:
         moved = moved.astype(object)
-    sums = np.zeros((len(states), limit + 1), dtype=moved.dtype)
-    np.add.at(sums, row, moved)
-    return states, sums
+    order = np.argsort(heads, kind="stable")
+    heads = heads[order]
+    first = np.flatnonzero(np.concatenate(([True], np.diff(heads) != 0)))
+    return heads[first], np.add.reduceat(moved[order], first, axis=0)
