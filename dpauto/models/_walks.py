@@ -66,9 +66,9 @@ def sample_walk(
         If dead ends matter and states times steps exceed a hundred million.
     """
     indptr, head = automaton.indptr, automaton.head
-    dead_ends = _meets_dead_ends(automaton, length)
-    if dead_ends:
+    if len(survival) < length and _meets_dead_ends(automaton, length):
         _extend(survival, automaton, probability, length)
+    conditioned = len(survival) >= length
     uniforms = rng.random(length).tolist()
     walk = np.empty(length, dtype=np.int64)
     state = initial
@@ -79,7 +79,7 @@ def sample_walk(
         else:
             row = slice(indptr[state], indptr[state + 1])
             heads, weights = head[row], probability[row]
-        if dead_ends:
+        if conditioned:
             remaining = survival[length - 1 - i][heads]
             best = remaining.max(initial=-np.inf)
             if best == -np.inf:

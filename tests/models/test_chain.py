@@ -17,7 +17,7 @@ import numpy as np
 import oracles
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import chain_parts, chains, words
 
@@ -83,6 +83,7 @@ def test_feasibility_and_probability_follow_the_definition(
     assert math.exp(chain.log_probability(word)) == pytest.approx(expected, rel=1e-12)
 
 
+@settings(max_examples=50)
 @given(chains(max_states=4, dead_ends=False), st.integers(1, 3))
 def test_probabilities_of_the_words_of_a_length_sum_to_one(chain: MarkovChain, n: int) -> None:
     total = math.fsum(chain.probability(w) for w in chain.language(n).words())
@@ -192,6 +193,7 @@ def test_zero_is_no_transition() -> None:
     assert MarkovChain.from_matrix(matrix).transitions == {0: {1: 1.0}}
 
 
+@settings(max_examples=50)
 @given(chain_parts())
 def test_every_constructor_builds_the_same_chain(parts: Parts) -> None:
     chain = MarkovChain(**parts)
@@ -349,7 +351,7 @@ def test_samples_avoid_dead_ends_by_conditioning() -> None:
     )
     feasible = list(chain.language(3).words())
     total = math.fsum(map(chain.probability, feasible))
-    rng, draws = np.random.default_rng(7), 10_000
+    rng, draws = np.random.default_rng(7), 5_000
     seen = Counter(chain.sample(3, rng) for _ in range(draws))
     assert set(seen) == set(feasible)
     for word in feasible:
@@ -357,6 +359,7 @@ def test_samples_avoid_dead_ends_by_conditioning() -> None:
         assert abs(seen[word] - draws * p) < 5 * math.sqrt(draws * p)
 
 
+@settings(max_examples=50)
 @given(chains(max_states=4), st.integers(1, 5), st.integers(0, 3))
 def test_samples_are_feasible_or_impossible(chain: MarkovChain, n: int, seed: int) -> None:
     try:
@@ -451,6 +454,7 @@ def test_fitting_reads_arrays_as_plain_values() -> None:
     assert type(chain.states[0]) is int
 
 
+@settings(max_examples=50)
 @given(chain_parts(max_states=3), st.lists(st.integers(1, 5), min_size=1, max_size=5))
 def test_what_was_fitted_is_feasible(parts: Parts, lengths: list[int]) -> None:
     chain = MarkovChain(**parts)

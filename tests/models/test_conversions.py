@@ -10,7 +10,7 @@ import pytest
 from automata.fa.dfa import DFA
 from automata.fa.gnfa import GNFA
 from automata.fa.nfa import NFA as AutomataNFA  # noqa: N811
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import nfa_parts
 
@@ -27,6 +27,7 @@ def accepted(fa: NFA | DFA | AutomataNFA) -> set[str]:
 # -- networkx ---------------------------------------------------------------------------------
 
 
+@settings(max_examples=50)
 @given(nfa_parts())
 def test_a_graph_comes_back_as_the_same_automaton(parts: dict[str, object]) -> None:
     nfa = NFA(**parts)
@@ -128,6 +129,7 @@ def test_states_that_only_empty_moves_reached_are_dropped() -> None:
     assert nfa.transitions == {0: {"a": {2}}}
 
 
+@settings(max_examples=50)
 @given(nfa_parts(alphabet=["b", "a"]))
 def test_automata_lib_gets_the_same_automaton(parts: dict[str, object]) -> None:
     nfa = NFA(**parts)

@@ -9,7 +9,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import mdp_parts
 
@@ -53,6 +53,7 @@ def observed(parts: Parts, length: int, observe: str) -> set[Word]:
     return {word for _, word in runs}
 
 
+@settings(max_examples=50)
 @given(mdp_parts(), st.integers(1, 3), st.sampled_from(["states", "actions", "both"]))
 def test_the_language_is_what_can_be_observed(parts: Parts, length: int, observe: str) -> None:
     mdp = MDP(**parts)
@@ -137,6 +138,7 @@ def test_a_policy_makes_a_chain() -> None:
     )
 
 
+@settings(max_examples=50)
 @given(mdp_parts(), st.data())
 def test_chains_follow_the_law_of_total_probability(parts: Parts, data: st.DataObject) -> None:
     mdp = MDP(**parts)
@@ -205,6 +207,7 @@ def test_what_does_not_fit_is_named(change: Parts, message: str) -> None:
         MDP(**{"states": ["a"], "transitions": {}, **change})
 
 
+@settings(max_examples=50)
 @given(mdp_parts())
 def test_the_parts_come_back(parts: Parts) -> None:
     mdp = MDP(**parts)
@@ -216,6 +219,7 @@ def test_the_parts_come_back(parts: Parts) -> None:
     assert hash(again) == hash(mdp)
 
 
+@settings(max_examples=50)
 @given(mdp_parts())
 def test_the_graph_holds_every_transition(parts: Parts) -> None:
     graph = MDP(**parts).graph

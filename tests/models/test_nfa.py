@@ -7,7 +7,7 @@ from pathlib import Path
 
 import oracles
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import nfa_parts, words
 
@@ -72,6 +72,7 @@ def test_words_are_as_many_as_is_known(
                 nfa.language(length)
 
 
+@settings(max_examples=50)
 @given(nfa_parts(max_states=4), st.integers(1, 4))
 def test_the_language_is_the_set_of_accepted_words(parts: Parts, length: int) -> None:
     nfa = NFA(**parts)
@@ -154,6 +155,7 @@ def test_a_length_is_a_whole_number_of_at_least_one(length: int) -> None:
 # -- ambiguity and determinisation ------------------------------------------------------------
 
 
+@settings(max_examples=50)
 @given(nfa_parts(max_states=3, max_symbols=2))
 def test_ambiguity_is_a_word_with_two_accepting_runs(parts: Parts) -> None:
     nfa = NFA(**parts)
@@ -168,6 +170,7 @@ def test_ambiguity_is_a_word_with_two_accepting_runs(parts: Parts) -> None:
         assert nfa.is_unambiguous() == (most <= 1)
 
 
+@settings(max_examples=50)
 @given(nfa_parts(max_states=4), st.integers(1, 4))
 def test_determinising_keeps_the_language(parts: Parts, length: int) -> None:
     nfa = NFA(**parts)
@@ -242,6 +245,7 @@ def test_a_language_that_needs_too_many_states_is_refused() -> None:
 # -- trimming and products --------------------------------------------------------------------
 
 
+@settings(max_examples=50)
 @given(nfa_parts(max_states=4), st.integers(1, 4))
 def test_trimming_keeps_the_language_and_only_useful_states(parts: Parts, length: int) -> None:
     nfa = NFA(**parts)
@@ -266,6 +270,7 @@ def test_trimming_drops_the_unreachable_and_the_hopeless() -> None:
     assert nothing.trim().transitions == {}
 
 
+@settings(max_examples=50)
 @given(nfa_parts(max_states=3, max_symbols=2), st.data())
 def test_an_intersection_accepts_what_both_accept(parts: Parts, data: st.DataObject) -> None:
     same = data.draw(st.permutations(parts["alphabet"]))

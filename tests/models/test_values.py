@@ -12,7 +12,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import chains, mdps, nfas
 
@@ -68,6 +68,7 @@ def test_copies_of_transitions_cannot_change_the_model(model: Model) -> None:
     assert repr(model.transitions) == before
 
 
+@settings(max_examples=50)
 @given(models)
 def test_values_survive_pickling_and_copying(model: Model) -> None:
     model.graph  # noqa: B018 - caches must not be pickled
@@ -79,6 +80,7 @@ def test_values_survive_pickling_and_copying(model: Model) -> None:
         assert again.transitions == model.transitions
 
 
+@settings(max_examples=50)
 @given(models, models)
 def test_equality_is_that_of_the_contents(one: Model, other: Model) -> None:
     def content(model: Model) -> list[object]:
@@ -103,6 +105,7 @@ def test_different_order_is_a_different_value() -> None:
     assert NFA.from_regex("a", alphabet="ab") != NFA.from_regex("a", alphabet="ba")
 
 
+@settings(max_examples=50)
 @given(models)
 def test_reprs_are_short_and_of_one_line(model: Model) -> None:
     assert len(repr(model)) < 150
