@@ -20,18 +20,18 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 def main() -> int:
     """Measure, print, write; return 1 if a target was missed."""
     from benchmarks import harness
-    from benchmarks.harness import ROUNDS, ROWS, NotHere
+    from benchmarks.harness import ROUNDS, NotHere
     from benchmarks.report import environment, page, table
     from benchmarks.rows import load
 
-    load()
     options = _options(ROUNDS)
     if options.cpu:
-        harness.CLOCK = time.process_time
-    chosen = [row for name, row in ROWS.items() if options.only in name]
+        harness.CLOCK = harness.processor_time
+    rows = load()
+    chosen = [row for name, row in rows.items() if options.only in name]
     if options.list or not chosen:
-        width = max(map(len, ROWS))
-        for row in ROWS.values():
+        width = max(map(len, rows))
+        for row in rows.values():
             print(f"{row.name:{width}}  {row.title}")
         return 0 if options.list else 2
     before, findings, left_out = environment(), [], {}
@@ -59,7 +59,7 @@ def _options(rounds: int) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=rounds, help="timed rounds of each row")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the page")
     parser.add_argument(
-        "--cpu", action="store_true", help="count processor time: steadier on a busy machine"
+        "--cpu", action="store_true", help="count processor time instead of wall time"
     )
     parser.add_argument("--list", action="store_true", help="show the rows and stop")
     return parser.parse_args()

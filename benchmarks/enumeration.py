@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -96,8 +97,8 @@ def _compare(
         set_up = [built - started, time.perf_counter() - built]
         ours, theirs = interleave(
             rounds,
-            lambda _, own=mechanism: own.release(word),
-            lambda _, its=draw: its(),
+            _every_round(partial(mechanism.release, word)),
+            _every_round(draw),
             repeat=(50, 1),
         )
         checks = _law_check(build, epsilon, draws)
@@ -111,6 +112,11 @@ def _compare(
             detail=f"set-up {seconds_text(set_up[0])} and {seconds_text(set_up[1])};"
             f" same law: p = {checks[0]:.2f} and {checks[1]:.2f}",
         )
+
+
+def _every_round(work: Callable[[], object]) -> Callable[[int], object]:
+    """Return the same work for every round."""
+    return lambda _: work()
 
 
 def _law_check(build: Build, epsilon: float, draws: int) -> list[float]:

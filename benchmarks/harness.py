@@ -32,18 +32,20 @@ __all__ = [
     "interleave",
     "isolated",
     "need",
+    "peak_memory",
     "peer",
+    "processor_time",
     "ratio",
     "row",
     "seconds_text",
 ]
 
 ROUNDS = 5
-#: Of the machine by default; that of the process is steadier where others keep the machine busy.
+#: The wall's by default; see `processor_time`.
 CLOCK = time.perf_counter
 
 
-class NotHere(Exception):  # noqa: N818 - a fact about the machine, not an error
+class NotHere(Exception):
     """What a row needs is not on this machine; the message says what and how to get it."""
 
 
@@ -134,7 +136,7 @@ class Row:
         return list(self.measure(rounds, **(self.tiny if tiny else {})))
 
 
-#: Every row, in the order of the table.
+#: Every row whose module has been imported; see `benchmarks.rows`.
 ROWS: dict[str, Row] = {}
 
 
@@ -168,6 +170,18 @@ class Timing:
 
     def __str__(self) -> str:
         return seconds_text(self.median)
+
+
+def processor_time() -> float:
+    """Return the seconds that processors have spent on this process and the ones it has awaited.
+
+    Steadier than the wall's clock where others keep the machine busy, but two processors that work
+    for one second count as two.
+    """
+    import resource
+
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def interleave(
@@ -246,10 +260,11 @@ def amount(
 
 def seconds_text(seconds: float) -> str:
     """Return a time with three digits and its unit."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            break
-    return f"{seconds / size:.3g} {unit}"
+    if seconds >= 1:
+        return f"{seconds:.3g} s"
+    if seconds >= 1e-3:
+        return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds * 1e6:.3g} µs"
 
 
 # -- processes of their own -----------------------------------------------------------------------

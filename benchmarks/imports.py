@@ -38,7 +38,7 @@ def imports(rounds: int) -> Iterator[Finding]:
             low=min(above.seconds),
             high=max(above.seconds),
             limit=Limit(0.4),
-            detail=f"fresh processes; {seconds_text(bare.median)} for the interpreter alone taken off",
+            detail=f"fresh processes, less {seconds_text(bare.median)} for the interpreter alone",
         )
 
 

@@ -18,19 +18,17 @@ from dpauto import Language, MarkovChain, PermuteAndFlip
 
 @row("grid-half", side=8, length=12)
 def grid_half(rounds: int, *, side: int = 100, length: int = 1000) -> Iterator[Finding]:
-    """One release at ε/(2b) = 1/2, where releases stray far from the trip, against bare products."""
+    """One release at ε/(2b) = 1/2, which strays far from the trip, against bare products."""
     yield _one_release(rounds, side, length, 0.5, Limit(1.1))
 
 
 @row("grid-two", side=8, length=12)
 def grid_two(rounds: int, *, side: int = 100, length: int = 1000) -> Iterator[Finding]:
-    """One release at ε/(2b) = 2, where releases stay near the trip, against bare products."""
+    """One release at ε/(2b) = 2, which stays near the trip, against bare products."""
     yield _one_release(rounds, side, length, 2, Limit(0.25))
 
 
-def _one_release(
-    rounds: int, side: int, length: int, exponent: float, limit: Limit
-) -> Finding:
+def _one_release(rounds: int, side: int, length: int, exponent: float, limit: Limit) -> Finding:
     matrix = grid(side)
     chain = MarkovChain.from_matrix(matrix, initial=middle(side))
     mechanism = PermuteAndFlip(chain.language(length), epsilon=epsilon_for(exponent))
@@ -57,7 +55,9 @@ def _one_release(
 
 
 @row("batch", side=6, length=10, words=20)
-def batch(rounds: int, *, side: int = 32, length: int = 100, words: int = 1000) -> Iterator[Finding]:
+def batch(
+    rounds: int, *, side: int = 32, length: int = 100, words: int = 1000
+) -> Iterator[Finding]:
     """Many words in one batch against bare products with as many columns."""
     matrix = grid(side)
     chain = MarkovChain.from_matrix(matrix, initial=middle(side))

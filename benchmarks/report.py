@@ -28,14 +28,16 @@ PACKAGES = (
 INTRODUCTION = """\
 # Benchmarks
 
-Written by `make benchmarks`. Seconds depend on the machine, so what counts are ratios: the two works of
-a line are run in turn (A B A B …) in one process, the ratio is that of the medians, and the range is that of the
-single rounds. Public set-up (model, language, mechanism) is made once, before, unless a line says otherwise.
-Random bits come from the operating system, and every decision is exact.
+Written by `make benchmarks`. Seconds depend on the machine, so ratios are what counts: the two
+works of a line are run in turn (A B A B …) in one process, the ratio is that of the medians, and
+the range is that of the single rounds. Public set-up (model, language, mechanism) is made once,
+before, unless a line says otherwise. Random bits come from the operating system, and every decision
+is exact.
 
-"Bare products" are n products of SciPy's CSR transition matrix with a vector or a block of vectors, nothing stored
-and nothing drawn: about the least that a pass over the whole network could cost. Grids have four neighbours a cell, cells
-(i, j) with i and j multiples of 10 are also joined to (i + 1, j + 1), and trips start in the middle.
+"Bare products" are n products of SciPy's CSR transition matrix with a vector or a block of vectors,
+nothing stored and nothing drawn: about the least that a pass over the whole network could cost. A
+cell of a grid has four neighbours; cells (i, j) with i and j multiples of 10 are also joined to
+(i + 1, j + 1), and trips start in the middle.
 """
 
 
@@ -43,9 +45,9 @@ def environment() -> list[str]:
     """Return lines that say on what was measured."""
     versions = [f"{name} {found}" for name in PACKAGES if (found := _version(name))]
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    system = f"{platform.system()} {platform.machine()}"
     return [
-        f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()};"
-        f" load average {load:.1f}",
+        f"{_processor()}, {os.cpu_count()} cores, {system}; load average at the start {load:.1f}",
         f"Python {platform.python_version()}, " + ", ".join(versions),
     ]
 
