@@ -76,10 +76,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A terminal that lacks a letter gets an escape instead of a traceback.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    if "_DPAUTO_COMPLETE" in os.environ:
+        # A shell asks for completions.
+        commands.main(prog_name="dpauto")
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        with _warnings_last():
-            status = commands.main(args=arguments, prog_name="dpauto", standalone_mode=False)
+        # click's own main has answers of its own to interrupts and broken pipes.
+        with _warnings_last(), commands.make_context("dpauto", list(given)) as context:
+            commands.invoke(context)
             sys.stdout.flush()
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
     except click.ClickException as error:
         return _fail(error.format_message())
     except (click.Abort, KeyboardInterrupt):
@@ -95,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("not enough memory for this model and these trips")
     except (DpautoError, ImportError) as error:
         return _fail(str(error))
-    return status if isinstance(status, int) else 0
+    return 0
 
 
 def _fail(message: str) -> int:

@@ -6,8 +6,12 @@ Parsing is Graphviz's own, through pygraphviz (the extra ``draw``). Reference: A
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, Any
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
 
 from dpauto.errors import InvalidFile, InvalidModel, MissingDependency
 from dpauto.formats.files import read_bytes
@@ -50,16 +54,35 @@ def read_dot(name: str, options: ModelOptions) -> Model:
         text = read_bytes(name).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidFile(f"{name}: not UTF-8 text") from None
-    try:
-        graph = _gather(name, pygraphviz.AGraph(string=text))
-    except (ValueError, TypeError):
-        # TypeError: Graphviz takes ids that are empty or begin with % for nodes without a name.
-        raise InvalidFile(f"{name}: not a DOT graph whose nodes have names") from None
+    with _overheard() as said:
+        try:
+            graph = _gather(name, pygraphviz.AGraph(string=text))
+        except ValueError:
+            said.seek(0)
+            line = re.search(rb"line (\d+)", said.read())
+            place = f", row {line[1].decode()}" if line else ""
+            raise InvalidFile(f"{name}{place}: not DOT") from None
+        except TypeError:
+            # Graphviz takes ids that are empty or begin with % for nodes without a name.
+            raise InvalidFile(f"{name}: an id of a node is empty or begins with %") from None
     if not graph.nodes:
         raise InvalidFile(f"{name}: the graph has no node")
     if "kind" not in graph.data:
         _interpret(graph)
     return graph.model(options)
+
+
+@contextmanager
+def _overheard() -> Iterator[IO[bytes]]:
+    """Catch what Graphviz's parser, which is written in C, says on standard error."""
+    with tempfile.TemporaryFile() as said:
+        kept = os.dup(2)
+        os.dup2(said.fileno(), 2)
+        try:
+            yield said
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _gather(name: str, source: Any) -> LabelledGraph:

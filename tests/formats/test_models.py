@@ -112,7 +112,8 @@ def test_xes_gives_the_activities_of_each_trace_in_order(tmp_path: Path) -> None
         return f'<event><string key="concept:name" value="{name}"/></event>'
 
     content = (
-        '<log xmlns="http://www.xes-standard.org/"><trace><string key="concept:name" value="case 1"/>'
+        '<log xmlns="http://www.xes-standard.org/"><trace>'
+        '<string key="concept:name" value="case 1"/>'
         f"{event('ask')}{event('pay')}</trace><trace>{event('ask')}{event('ask')}</trace></log>"
     )
     with pytest.warns(PrivacyWarning):
@@ -196,7 +197,7 @@ def test_dot_chains_plain_and_with_probabilities(tmp_path: Path) -> None:
     pytest.importorskip("pygraphviz")
     plain = read_model(write(tmp_path, "g.dot", "digraph { a -> b; a -> c; b -> a; }"))
     assert plain.transitions == {"a": {"b": 0.5, "c": 0.5}, "b": {"a": 1}}
-    text = 'digraph { a -> b [label=1]; b -> a [label="0.25"]; b -> c [label=" .75 "]; c -> c [label=1]}'
+    text = 'digraph { a->b [label=1]; b->a [label="0.25"]; b->c [label=" .75 "]; c->c [label=1] }'
     weighted = read_model(write(tmp_path, "w.gv", text))
     assert weighted.transitions["b"] == {"a": 0.25, "c": 0.75}
     undirected = read_model(write(tmp_path, "u.dot", "graph { a -- b }"))
@@ -242,9 +243,9 @@ def test_prism_older_headers_of_chains(tmp_path: Path, content: str) -> None:
 def test_drn_with_rewards_labels_and_unlabelled_choices(tmp_path: Path) -> None:
     content = (
         "// made by hand\n@type: MDP\n@value_type: double\n@parameters\n\n@reward_models\nsteps\n"
-        "@nr_states\n2\n@nr_choices\n4\n@model\nstate 0 [1] init start\n\taction go [0]\n\t\t1 : 1/3\n"
-        "\t\t0 : 2/3\n\taction __NOLABEL__\n\t\t0 : 1\nstate 1 [0]\n\taction go\n\t\t0 : 1\n"
-        "\taction go\n\t\t1 : 1\n"
+        "@nr_states\n2\n@nr_choices\n4\n@model\nstate 0 [1] init x\n\taction go [0]\n"
+        "\t\t1 : 1/3\n\t\t0 : 2/3\n\taction __NOLABEL__\n\t\t0 : 1\nstate 1 [0]\n\taction go\n"
+        "\t\t0 : 1\n\taction go\n\t\t1 : 1\n"
     )
     mdp = read_model(write(tmp_path, "m.drn", content))
     assert mdp.initial == 0
@@ -338,7 +339,11 @@ def test_the_initial_state_is_named_by_its_text(tmp_path: Path) -> None:
         ("e.csv", "u,v,probability\na,b,nan\n", "row 2, column probability: 'nan' is not a number"),
         ("e.csv", "u,v,probability\na,b,1\nb,a,.4\nb,b,.5\n", "row 3.*'b' sum to 0.9, not to 1"),
         ("e.csv", 'u,v\n"a,b\n', "row"),
-        ("m.csv", "s,a,b\na,0,1\nb,0.5,0.4\n", "row 3: the probabilities from state 'b' sum to 0.9"),
+        (
+            "m.csv",
+            "s,a,b\na,0,1\nb,0.5,0.4\n",
+            "row 3: the probabilities from state 'b' sum to 0.9",
+        ),
         ("m.csv", "s,a,b\na,0,1\nb,2,-1\n", "row 3, column b: -1 is negative"),
         ("m.csv", "s,a,b\na,0,1\nb,0.5\n", "row 3: 2 cells where the header has 3"),
         ("m.csv", "s,a,b\na,0,1\n", "one row for each of the 2 states"),

@@ -161,7 +161,9 @@ def test_prism_keeps_mdps_up_to_the_names_of_states(model: MDP) -> None:
     read = back(model, ".tra")
     number = {state: k for k, state in enumerate(model.states)}
     assert read.transitions == {
-        number[tail]: {a: {number[head]: p for head, p in row.items()} for a, row in choices.items()}
+        number[tail]: {
+            a: {number[head]: p for head, p in row.items()} for a, row in choices.items()
+        }
         for tail, choices in model.transitions.items()
         if choices
     }
@@ -181,7 +183,8 @@ def test_names_that_look_alike_are_refused_where_only_text_is_kept(model: Any) -
 
 
 @pytest.mark.parametrize(
-    ("suffix", "name"), [(".graphml", "a\x01"), (".dot", "a\\"), (".dot", 'a\\"b'), (".dot", "a\nb")]
+    ("suffix", "name"),
+    [(".graphml", "a\x01"), (".dot", "a\\"), (".dot", 'a\\"b'), (".dot", "a\nb")],
 )
 def test_names_that_a_format_cannot_hold_are_refused(
     tmp_path: Path, suffix: str, name: str
