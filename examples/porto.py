@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
-from collections import Counter
+from collections import Counter, deque
 from itertools import pairwise
 from pathlib import Path
 
@@ -69,9 +69,16 @@ def neighbourhood(size: int = 43) -> dpauto.MarkovChain:
 
 def _around(graph: nx.DiGraph[str], centre: str, size: int) -> set[str] | None:
     """Return `size` links near `centre` that can reach each other, if the search meets them."""
-    found = [centre]
-    for _, link in nx.bfs_edges(graph.to_undirected(as_view=True), centre):
+    found, seen = [], {centre}
+    waiting = deque([centre])
+    while waiting:
+        link = waiting.popleft()
         found.append(link)
+        # In the order of the file: a set's order changes from run to run.
+        for near in (*graph.successors(link), *graph.predecessors(link)):
+            if near not in seen:
+                seen.add(near)
+                waiting.append(near)
         if len(found) >= size:
             parts = nx.strongly_connected_components(graph.subgraph(found))
             part = next(part for part in parts if centre in part)

@@ -40,12 +40,12 @@ def main(folder: Path = FIGURES) -> None:
     chain = porto.neighbourhood()
     # A drive that goes round, and not back and forth between two links.
     word = chain.sample(20, np.random.default_rng(1))
-    halves = [Fraction(k, 2) for k in range(1, 21)]
+    halves = [Fraction(k, 2) for k in range(1, 17)]
     experiment(folder / "traffic-neighbourhood", chain.language(20), word, halves)
 
     trip = porto.trips()[0]
     language = porto.roads().language(len(trip))
-    experiment(folder / "traffic-network", language, trip, [Fraction(k) for k in range(1, 11)])
+    experiment(folder / "traffic-network", language, trip, [Fraction(k) for k in range(1, 9)])
 
 
 def experiment(
@@ -102,6 +102,7 @@ def draw(path: Path, exact: Sequence[Comparison], sampled: Sampled) -> None:
         label=f"{RELEASES} releases",
     )
     right.axhline(50, linestyle=":", color="#7b8794", label="the most there can be")
+    right.set_ylim(-10, 80)
     right.set_xlabel("ε")
     right.set_ylabel("less error than exponential, %")
     right.legend(frameon=False, loc="lower right")

@@ -22,6 +22,7 @@ from dpauto.laws import (
     online_law,
     online_moments,
 )
+from dpauto.laws.polynomials import fits, level_counts_in_floats
 from dpauto.privacy import Epsilon, Privacy, parse_adjacency, parse_epsilon
 from dpauto.words import Costs, IntArray, Symbol
 
@@ -33,8 +34,8 @@ __all__ = ["MECHANISMS", "Comparison", "choose_epsilon", "compare"]
 #: The mechanisms that need no certificate, in the order of tables.
 MECHANISMS = ("permute-and-flip", "exponential", "online")
 CALIBRATED = "calibrated"
-#: Counting words per distance is preferred up to this many 64-bit additions a word: half a minute.
-COUNTING_LIMIT = 2 * 10**10
+#: Counts per distance are made in floats while the language has no more bits of words than this.
+COUNT_BITS = 1000
 #: An epsilon of 2**20 per step of the search reaches whatever can be reached.
 LARGEST_EPSILON = 2**20
 
@@ -239,17 +240,20 @@ class _Errors:
 
     @cached_property
     def levels(self) -> list[Levels]:
+        """Words per distance, as floats where they fit: thirteen digits, and much quicker."""
+        if self.countable:
+            return [level_counts_in_floats(self.language, word) for word in self.words]
         return [levels(self.language, word, self.costs) for word in self.words]
 
     @cached_property
     def countable(self) -> bool:
-        """Whether counting per distance is quicker than passes without counts."""
-        if self.language.is_all_words or self.costs is not None:
-            return False
-        a, n = self.language.automaton, self.language.length
-        degree = max(2, int(np.diff(a.indptr).max(initial=0)))
-        bits = n * np.log2(degree)
-        return bool(n * a.n_edges * (1 + n * bits / 64) <= COUNTING_LIMIT)
+        """Whether counts per distance are cheap; if not, means are had without them."""
+        return (
+            not self.language.is_all_words
+            and self.costs is None
+            and fits(self.language)
+            and self.language.count().bit_length() <= COUNT_BITS
+        )
 
     def at(self, mechanism: str, privacy: Privacy) -> Moments:
         """Mean, variance and chance of no change."""

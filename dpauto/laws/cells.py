@@ -21,7 +21,7 @@ from dpauto.words import IntArray
 __all__ = ["Cells", "Levels"]
 
 #: N_0 … N_n, or the number of words at each (distance, cost).
-Levels: TypeAlias = Sequence[int] | Mapping[tuple[int, int], int]
+Levels: TypeAlias = Sequence[int] | FloatArray | Mapping[tuple[int, int], int]
 
 #: Bits of the balls: 53 for the result, the rest for the growth of up to 10**6 products.
 BITS = 192
@@ -57,9 +57,9 @@ class Cells:
 
         Parameters
         ----------
-        levels : sequence of int, or mapping {(distance, cost): int}
-            Exact numbers of words; index = distance. A mapping is for symbol costs, in units of
-            1 / `denominator`, and must give the length as its largest distance or less.
+        levels : sequence of int, float array, or mapping {(distance, cost): int}
+            Numbers of words; index = distance. Ints may be of any size. A mapping is for symbol
+            costs, in units of 1 / `denominator`; n is then its largest distance or more.
         exponent : Fraction
             a: a word that costs 1 more is exp(a) times less likely to be accepted.
         denominator : int, optional
@@ -75,7 +75,8 @@ class Cells:
             found = sorted((d, c, count) for (d, c), count in levels.items() if count)
             length = max((d for d, _ in levels), default=0)
         else:
-            found = [(d, d, count) for d, count in enumerate(levels) if count]
+            plain = levels.tolist() if isinstance(levels, np.ndarray) else levels
+            found = [(d, d, count) for d, count in enumerate(plain) if count]
             length = len(levels) - 1
         if not found:
             raise EmptyLanguage("levels must count at least one word")
@@ -85,7 +86,7 @@ class Cells:
 
     @classmethod
     def _weighed(
-        cls, found: list[tuple[int, int, int]], length: int, unit: Fraction, denominator: int
+        cls, found: list[tuple[int, int, Any]], length: int, unit: Fraction, denominator: int
     ) -> Cells:
         """Weigh (distance, cost, count) triples at the exponent `unit` of one cost unit."""
         from flint import arb, ctx

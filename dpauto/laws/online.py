@@ -14,16 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from dpauto.errors import StateLimitExceeded
 from dpauto.language import Language
 from dpauto.laws.cells import Cells
 from dpauto.laws.errorlaw import ErrorLaw, FloatArray, Moments
+from dpauto.laws.polynomials import Layer, distance_polynomial, layer
 from dpauto.words import IntArray
 
 __all__ = ["online_law", "online_moments"]
-
-#: Most entries of one layer of distance polynomials (512 MiB).
-CELL_LIMIT = 1 << 26
 
 
 def online_law(language: Language, word: IntArray, rate: Fraction) -> ErrorLaw:
@@ -51,20 +48,11 @@ def online_law(language: Language, word: IntArray, rate: Fraction) -> ErrorLaw:
     if language.is_all_words:
         return ErrorLaw.of(_all_words(language, rate).share)
     walk = language.deterministic()
-    n = walk.length
-    if int(walk.rows[n]) * (n + 1) > CELL_LIMIT:
-        raise StateLimitExceeded(
-            f"the exact law needs {int(walk.rows[n])} states times {n + 1} distances;"
-            " mean and variance can be had without it"
-        )
-    polynomials = walk.automaton.final[: walk.rows[n]].astype(np.float64)[:, None]
-    for i in range(n - 1, -1, -1):
-        right, wrong = _layer(walk, word, i, rate)
-        grown = np.zeros((right.shape[0], polynomials.shape[1] + 1))
-        grown[:, :-1] = right @ polynomials
-        grown[:, 1:] += wrong @ polynomials
-        polynomials = grown
-    return ErrorLaw.of(polynomials[0])
+
+    def weigh(edges: Layer) -> tuple[FloatArray, FloatArray]:
+        return _probabilities(walk, edges, word, rate)
+
+    return ErrorLaw.of(distance_polynomial(walk, weigh))
 
 
 def online_moments(language: Language, word: IntArray, rate: Fraction) -> Moments:
@@ -82,7 +70,8 @@ def online_moments(language: Language, word: IntArray, rate: Fraction) -> Moment
     alive = walk.automaton.final[:end].astype(np.float64)
     unchanged = alive
     for i in range(n - 1, -1, -1):
-        right, wrong = _layer(walk, word, i, rate)
+        edges = layer(walk, i)
+        right, wrong = map(edges.matrix, _probabilities(walk, edges, word, rate))
         mean_after, variance_after = mean, variance
         chance = wrong @ alive
         mean = (right + wrong) @ mean_after + chance
@@ -99,21 +88,13 @@ def _all_words(language: Language, rate: Fraction) -> Cells:
     return Cells.all_words(language.length, len(language.alphabet), rate)
 
 
-def _layer(walk: Language, word: IntArray, i: int, rate: Fraction) -> tuple[Any, Any]:
-    """Probabilities of the steps from layer i to i + 1, right ones and wrong ones, as matrices."""
-    from scipy.sparse import csr_array
-
-    a = walk.automaton
-    if i == 0:
-        indptr = np.array([0, len(a.start_head)])
-        head, label = a.start_head, a.start_label
-    else:
-        indptr = a.indptr[: walk.rows[i] + 1]
-        head, label = a.head[: indptr[-1]], a.label[: indptr[-1]]
-    tail = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    alive = walk.finishing(walk.length - i - 1)[head]
-    match = alive & (label == word[i])
-    n_tails = len(indptr) - 1
+def _probabilities(
+    walk: Language, edges: Layer, word: IntArray, rate: Fraction
+) -> tuple[FloatArray, FloatArray]:
+    """Probabilities of a layer's edges, as right ones and as wrong ones."""
+    n_tails, tail = len(edges.indptr) - 1, edges.tail
+    alive = walk.finishing(walk.length - edges.i - 1)[edges.head]
+    match = alive & (edges.label == word[edges.i])
     successors = np.bincount(tail[alive], minlength=n_tails)
     can_keep = np.bincount(tail[match], minlength=n_tails) > 0
     # Divided by e^r throughout, which overflows when epsilon is large.
@@ -124,10 +105,7 @@ def _layer(walk: Language, word: IntArray, i: int, rate: Fraction) -> tuple[Any,
         1 / np.maximum(successors, 1),
     )
     keep = 1 / (1 + np.maximum(successors - 1, 0) * small)
-    shape = (n_tails, int(walk.rows[i + 1]))
-    right = csr_array((np.where(match, keep[tail], 0.0), head, indptr), shape=shape)
-    wrong = csr_array((np.where(alive & ~match, other[tail], 0.0), head, indptr), shape=shape)
-    return right, wrong
+    return np.where(match, keep[tail], 0.0), np.where(alive & ~match, other[tail], 0.0)
 
 
 def _spread(steps: Any, values: FloatArray, centre: FloatArray) -> FloatArray:

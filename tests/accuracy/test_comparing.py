@@ -43,7 +43,7 @@ def laws(mechanism: str, epsilon: Any, adjacency: int = 1) -> list[Any]:
 @pytest.fixture(params=[True, False], ids=["by counts", "by moments"])
 def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if not request.param:
-        monkeypatch.setattr(comparing, "COUNTING_LIMIT", 0)
+        monkeypatch.setattr(comparing, "COUNT_BITS", 0)
 
 
 @pytest.mark.usefixtures("route")

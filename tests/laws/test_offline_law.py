@@ -22,6 +22,7 @@ from dpauto.laws import (
     law_on_all_words,
     permute_and_flip_law,
 )
+from dpauto.laws.polynomials import level_counts_in_floats
 from dpauto.words import Costs
 
 EXPECTED = Path(__file__).parent.parent / "expected"
@@ -192,3 +193,14 @@ def test_costs_with_too_many_totals_are_refused(monkeypatch: pytest.MonkeyPatch)
     costs = Costs([[0, 1, 10], [1, 0, 100], [10, 100, 0]], language.alphabet)
     with pytest.raises(StateLimitExceeded, match="mean and variance"):
         error_law(language, language.encode("abca"), Fraction(1), costs=costs)
+
+
+@given(strategies.languages(), st.data())
+@settings(max_examples=40)
+def test_counts_in_floats_are_the_exact_counts(
+    found: tuple[Language, list[oracles.Word]], data: st.DataObject
+) -> None:
+    language, words = found
+    w = data.draw(strategies.words(language.alphabet, language.length))
+    counts = level_counts_in_floats(language, language.encode(w))
+    assert counts.tolist() == oracles.level_counts(words, w)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpauto import NFA, Language, StateLimitExceeded
-from dpauto.laws import online, online_law, online_moments
+from dpauto.laws import online_law, online_moments, polynomials
 
 rates = st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(4), Fraction(800)])
 
@@ -50,7 +50,7 @@ def test_ambiguous_automata_are_determinised() -> None:
 
 
 def test_tables_beyond_the_budget_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(online, "CELL_LIMIT", 5)
+    monkeypatch.setattr(polynomials, "CELL_LIMIT", 5)
     language = Language.of(["abc", "bca"])
     with pytest.raises(StateLimitExceeded, match="mean and variance"):
         online_law(language, language.encode("abc"), Fraction(1))
