@@ -85,6 +85,10 @@ _SUFFIXES = {
 _WITH_LINKS = ("graphml", "csv", "edges")
 
 
+#: Formats whose alphabet can be larger than what they name.
+_WITH_ALPHABET = ("graphml", "dot")
+
+
 def model_format(source: str, chosen: str | None = None) -> str:
     """Return the format of a model file: what was chosen, or what its suffix tells.
 
@@ -171,6 +175,10 @@ def read_model(
     kind = model_format(source, format)
     if options.links and kind not in _WITH_LINKS:
         raise InvalidArgument(f"states: {kind} has no links to take as states; use nodes")
+    if alphabet is not None and kind not in _WITH_ALPHABET:
+        raise InvalidArgument(f"alphabet: {kind} says itself which symbols there are; leave it out")
+    if initial is not None and kind == "words":
+        raise InvalidArgument("initial: a list of words has no states")
     module, function = _READERS[kind]
     reader = getattr(import_module(f"dpauto.formats.{module}"), function)
     try:
@@ -186,6 +194,8 @@ def _from_text(source: str, options: ModelOptions) -> Model:
     kind, _, text = source.partition(":")
     if options.links or options.initial is not None:
         raise InvalidArgument(f"{kind}: has neither links nor an initial state to choose")
+    if kind == "all" and options.alphabet is not None:
+        raise InvalidArgument("alphabet: list all symbols behind all: instead")
     if kind == "all":
         return wordsets.parse_all(text)
     return wordsets.parse_regex(text, options)

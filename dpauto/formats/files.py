@@ -14,7 +14,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -127,7 +127,8 @@ def writing(name: str) -> Iterator[BinaryIO]:
         handle, beside = tempfile.mkstemp(prefix=f".{base}.", suffix=".part", dir=folder)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, name) from None
-    try:
+    with ExitStack() as undo:
+        undo.callback(_remove, beside)
         with os.fdopen(handle, "wb") as raw:
             if name.lower().endswith(".gz"):
                 with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
@@ -136,10 +137,12 @@ def writing(name: str) -> Iterator[BinaryIO]:
                 yield raw
         os.chmod(beside, _mode(place))
         os.replace(beside, place)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(beside)
-        raise
+        undo.pop_all()
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
 
 
 def _mode(place: str) -> int:

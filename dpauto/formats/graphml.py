@@ -88,6 +88,7 @@ class _Parser:
         self._data: list[dict[str, str]] = [{}]
 
     def parse(self, raw: BinaryIO) -> LabelledGraph:
+        """Return the graph; raises InvalidFile where the file is none."""
         name, graph = self.graph.name, self.graph
         try:
             for event, element in ET.iterparse(raw, events=("start", "end")):  # noqa: S314

@@ -48,7 +48,13 @@ class LabelledGraph:
 
     @property
     def kind(self) -> str:
-        """The kind that the graph declares, or that the first edge's data tell."""
+        """The kind that the graph declares, or that the first edge's data tell.
+
+        Raises
+        ------
+        InvalidFile
+            If it declares another kind.
+        """
         declared = self.data.get("kind")
         if declared is not None:
             if declared not in ("markov-chain", "nfa", "mdp"):

@@ -75,6 +75,7 @@ class _Reader:
         self.name, self.document, self.options = name, document, options
 
     def model(self) -> Model:
+        """Return the model; raises InvalidFile or InvalidModel, naming the place."""
         from dpauto.models import MDP, NFA, MarkovChain
 
         kind = self._get("kind", str)

@@ -151,6 +151,7 @@ class _ParquetWriter:
         self._words: list[Sequence[str] | None] = []
 
     def write(self, trip: Trip, texts: Sequence[str] | None) -> None:
+        """Take a row, and write the batch before it when it is the first of a new one."""
         if trip.frame.batch is not self._batch:
             self._flush()
             self._batch = trip.frame.batch
@@ -158,6 +159,7 @@ class _ParquetWriter:
         self._words.append(texts)
 
     def close(self) -> None:
+        """Write the last batch and the footer."""
         self._flush()
         self._writer.close()
 

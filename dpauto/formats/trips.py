@@ -208,6 +208,7 @@ class _TextWriter:
         self._out, self._separator = out, separator
 
     def write(self, trip: Trip, texts: Sequence[str] | None) -> None:
+        """Write a line."""
         if texts is None:
             line = trip.frame
         else:
@@ -310,6 +311,7 @@ class _CsvWriter:
         self._column, self._separator = column, separator
 
     def write(self, trip: Trip, texts: Sequence[str] | None) -> None:
+        """Write a row of the table."""
         cells = trip.frame
         if texts is not None:
             cells = [

@@ -441,6 +441,9 @@ def test_damaged_gzip_and_other_encodings(tmp_path: Path) -> None:
         ("all:a,,b", {}, "must be followed by symbols"),
         ("regex:", {}, "must be followed by a pattern"),
         ("all:ab", {"initial": "a"}, "neither links nor an initial state"),
+        ("all:ab", {"alphabet": "c"}, "list all symbols behind all:"),
+        ("m.csv", {"alphabet": "c"}, "csv says itself which symbols there are"),
+        ("m.txt", {"format": "words", "initial": "c"}, "a list of words has no states"),
     ],
 )
 def test_bad_arguments(source: str, options: dict[str, str], message: str) -> None:
