@@ -53,14 +53,25 @@ def sort_edges(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return (indptr, head, label) of the distinct edges, sorted by tail, label and head."""
     if len(tail):
-        order = np.lexsort((head, label, tail))
-        tail, head, label = tail[order], head[order], label[order]
+        if not _in_order(tail, label, head):
+            order = np.lexsort((head, label, tail))
+            tail, head, label = tail[order], head[order], label[order]
         new = np.ones(len(tail), dtype=bool)
         new[1:] = (np.diff(tail) != 0) | (np.diff(head) != 0) | (np.diff(label) != 0)
         tail, head, label = tail[new], head[new], label[new]
     indptr = np.zeros(n_states + 1, dtype=np.int64)
     np.cumsum(np.bincount(tail, minlength=n_states), out=indptr[1:])
     return indptr, head, label
+
+
+def _in_order(first: IntArray, second: IntArray, third: IntArray) -> bool:
+    """Return whether triples are sorted already: three passes, where sorting takes many."""
+    steps = np.diff(first)
+    tied = steps == 0
+    if (steps < 0).any() or (np.diff(second)[tied] < 0).any():
+        return False
+    tied &= np.diff(second) == 0
+    return not (np.diff(third)[tied] < 0).any()
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +172,7 @@ class Automaton:
         reached = np.flatnonzero(of_state >= 0)
         states = np.full(len(self.alphabet), -1, dtype=np.int64)
         states[of_state[reached]] = reached
-        return states if len(np.unique(of_state[reached])) == len(reached) else None
+        return states if np.count_nonzero(states >= 0) == len(reached) else None
 
     @cached_property
     def by_label(self) -> tuple[IntArray, IntArray]:
@@ -241,29 +252,41 @@ class Automaton:
     def backward_levels(self, states: IntArray, steps: int) -> IntArray:
         """Return the least number of steps from every state into `states`; -1 if above `steps`."""
         distance = np.full(self.n_states, -1, dtype=np.int64)
-        frontier = np.unique(states)
+        frontier = _distinct(states)
         for step in range(steps + 1):
             frontier = frontier[distance[frontier] < 0]
             if not frontier.size:
                 break
             distance[frontier] = step
-            frontier = np.unique(self.tail[self.in_edges(frontier)])
+            frontier = _distinct(self.tail[self.in_edges(frontier)])
         return distance
 
     def restricted(self, order: IntArray) -> Automaton:
         """Return the automaton on the states `order`, renumbered in that order."""
+        if len(order) == self.n_states and bool((order == np.arange(self.n_states)).all()):
+            return self
         number = np.full(self.n_states, -1, dtype=np.int64)
         number[order] = np.arange(len(order))
         edges = self.out_edges(order)
         edges = edges[number[self.head[edges]] >= 0]
+        tail, head, label = number[self.tail[edges]], number[self.head[edges]], self.label[edges]
         starts = number[self.start_head] >= 0
-        return Automaton.of(
-            alphabet=self.alphabet,
-            states=_Selection(self.states, order),
-            start=self.start,
-            start_edges=(number[self.start_head[starts]], self.start_label[starts]),
-            edges=(number[self.tail[edges]], number[self.head[edges]], self.label[edges]),
-            final=self.final[order],
+        start_head, start_label = number[self.start_head[starts]], self.start_label[starts]
+        states, final = _Selection(self.states, order), self.final[order]
+        if not self.is_deterministic:
+            # Edges of one tail and label are ordered by head, and heads have new numbers.
+            return Automaton.of(
+                alphabet=self.alphabet,
+                states=states,
+                start=self.start,
+                start_edges=(start_head, start_label),
+                edges=(tail, head, label),
+                final=final,
+            )
+        indptr = np.zeros(len(order) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(tail, minlength=len(order)), out=indptr[1:])
+        return Automaton(
+            self.alphabet, states, self.start, start_head, start_label, indptr, head, label, final
         )
 
 
@@ -287,6 +310,14 @@ class _Selection(Sequence[Any]):
             if np.ndim(chosen) == 0
             else [self._whole[int(i)] for i in chosen]
         )
+
+
+def _distinct(values: IntArray) -> IntArray:
+    """Return the distinct values in order: np.unique without its hash table, which is slower."""
+    values = np.sort(values)
+    new = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return values[new]
 
 
 def _first_occurrences(values: IntArray) -> IntArray:

@@ -111,14 +111,13 @@ class FloatPass:
         last = self.kept[-1]
         last.reshape(-1, self.width)[: w.rows[n]] = w.automaton.final[: w.rows[n], np.newaxis]
         spare = [np.zeros(self._size), np.zeros(self._size)] if self._stride > 1 else []
-        collect = self._collector()
+        stride, kept, collect = self._stride, list(self.kept), self._collector()
         collect(n, last)
-        for i, layer in self._descend(
-            n,
-            1,
-            last,
-            lambda i: self.kept[i // self._stride - 1] if i % self._stride == 0 else spare[i % 2],
-        ):
+        if stride == 1:
+            place = [last, *kept].__getitem__
+        else:
+            place = lambda i: spare[i % 2] if i % stride else kept[i // stride - 1]  # noqa: E731
+        for i, layer in self._descend(n, 1, last, place):
             collect(i, layer)
 
     def _descend(
@@ -205,7 +204,9 @@ class FloatPass:
     def _rescale(self, i: int, layer: FloatArray) -> None:
         """Bring each word's largest entry near 2**TOP, set tiny ones to 0 and account for them."""
         event = i // self._spacing
-        top = layer.max(axis=0, initial=0.0)
+        # Over one word's column numpy reduces faster without an axis.
+        axis = 0 if self.width > 1 else None
+        top = np.atleast_1d(layer.max(axis=axis, initial=0.0))
         shift = np.where(top > 0, TOP - np.frexp(top)[1], 0)
         # Powers of two multiply exactly, and much faster than ldexp; two, as one may overflow.
         layer *= np.ldexp(1.0, shift // 2)
@@ -216,7 +217,7 @@ class FloatPass:
             # Rounded up: a bound that is tiny must not become 0.
             self._losses[event] = np.ldexp(lost, shift) + (lost > 0) * 2.0**-1000
         tiny = layer < FLOOR
-        self._losses[event] += np.where((tiny & (layer > 0)).any(axis=0), FLOOR, 0.0)
+        self._losses[event] += np.where((tiny & (layer > 0)).any(axis=axis), FLOOR, 0.0)
         layer[tiny] = 0.0
 
     def layer(self, i: int) -> FloatArray:
