@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["read_adjacency", "read_csv", "read_edges", "read_matrix"]
 
 Rows = Iterator[tuple[int, list[str]]]
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 _SOURCE = ("source", "u", "from")
 _TARGET = ("target", "v", "to")
@@ -109,19 +111,7 @@ def _edges(name: str, header: list[str], rows: Rows, options: ModelOptions) -> M
     value = find_column(header, "probability", "weight")
     names = None if not options.links else find_column(header, "link", "id", "key")
     wanted = [source, target] + [column for column in (value, names) if column is not None]
-    numbers: list[int] = []
-    table: list[list[str]] = []
-    for row, cells in rows:
-        for column in wanted:
-            if column >= len(cells) or not cells[column].strip():
-                raise InvalidFile(
-                    f"{name}, row {row}, column {header[column].strip()}: the cell is empty"
-                )
-        numbers.append(row)
-        table.append([cells[column].strip() for column in wanted])
-    if not table:
-        raise InvalidFile(f"{name}: there is no edge below the header")
-    columns = list(zip(*table, strict=True))
+    numbers, columns = _columns(name, header, rows, wanted)
     nodes, (tail, head) = number_names(columns[0], columns[1])
     if options.links:
         label = header[names].strip().lower() if names is not None else None
@@ -131,13 +121,45 @@ def _edges(name: str, header: list[str], rows: Rows, options: ModelOptions) -> M
     if value is not None:
         steps.column = header[value].strip()
         steps.weights = steps.column.lower() == "weight"
-        steps.values = np.array(
+        steps.values = _numbers(name, numbers, columns[2], steps.column)
+    return steps.chain(options.initial)
+
+
+def _columns(
+    name: str, header: list[str], rows: Rows, wanted: list[int]
+) -> tuple[list[int], list[list[str]]]:
+    """Return the rows' numbers and the cells of some columns, none of them empty."""
+    pick = itemgetter(*wanted)
+    numbers: list[int] = []
+    picked: list[tuple[str, ...]] = []
+    for row, cells in rows:
+        if len(cells) < len(header):
+            cells += [""] * (len(header) - len(cells))
+        numbers.append(row)
+        picked.append(pick(cells))
+    if not picked:
+        raise InvalidFile(f"{name}: there is no edge below the header")
+    columns = [list(map(str.strip, column)) for column in zip(*picked, strict=True)]
+    for position, column in zip(wanted, columns, strict=True):
+        if "" in column:
+            row = numbers[column.index("")]
+            raise InvalidFile(
+                f"{name}, row {row}, column {header[position].strip()}: the cell is empty"
+            )
+    return numbers, columns
+
+
+def _numbers(name: str, rows: Sequence[int], texts: list[str], column: str) -> FloatArray:
+    try:
+        return np.array(texts, dtype=float)
+    except ValueError:
+        # One by one: a cell may be a fraction, and one that is no number has to be named.
+        return np.array(
             [
-                number(text, file=name, row=row, column=steps.column)
-                for row, text in zip(numbers, columns[2], strict=True)
+                number(text, file=name, row=row, column=column)
+                for row, text in zip(rows, texts, strict=True)
             ]
         )
-    return steps.chain(options.initial)
 
 
 def link_names(
@@ -242,9 +264,7 @@ def _adjacency(name: str, header: list[str], rows: Rows, options: ModelOptions) 
     return steps.chain(options.initial)
 
 
-def _row_of_numbers(
-    name: str, row: int, cells: list[str], columns: Sequence[str]
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _row_of_numbers(name: str, row: int, cells: list[str], columns: Sequence[str]) -> FloatArray:
     try:
         return np.array(cells, dtype=float)
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,12 +32,10 @@ def number_names(*columns: Sequence[str]) -> tuple[list[str], list[IntArray]]:
     numbers : list of int64 arrays
         One for each column.
     """
-    number: dict[str, int] = {}
-    for row in zip(*columns, strict=True):
-        for name in row:
-            number.setdefault(name, len(number))
+    names = dict.fromkeys(chain.from_iterable(zip(*columns, strict=True)))
+    number = {name: k for k, name in enumerate(names)}
     numbers = [
-        np.fromiter((number[name] for name in column), dtype=np.int64, count=len(column))
+        np.fromiter(map(number.__getitem__, column), dtype=np.int64, count=len(column))
         for column in columns
     ]
     return list(number), numbers

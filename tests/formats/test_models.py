@@ -336,7 +336,7 @@ def test_the_initial_state_is_named_by_its_text(tmp_path: Path) -> None:
         ("e.csv", "source,target\na\n", "row 2, column target: the cell is empty"),
         ("e.csv", "source,target,weight\na,b,x\n", "row 2, column weight: 'x' is not a number"),
         ("e.csv", "u,v,probability\na,b,-1\n", "row 2, column probability: -1 is negative"),
-        ("e.csv", "u,v,probability\na,b,nan\n", "row 2, column probability: 'nan' is not a number"),
+        ("e.csv", "u,v,probability\na,b,nan\n", "row 2, column probability: nan is not a finite number"),
         ("e.csv", "u,v,probability\na,b,1\nb,a,.4\nb,b,.5\n", "row 3.*'b' sum to 0.9, not to 1"),
         ("e.csv", 'u,v\n"a,b\n', "row"),
         (
