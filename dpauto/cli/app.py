@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from dpauto.errors import DpautoError, NotPrivateWarning
 
 __all__ = ["commands", "main"]
 
+INTERNAL = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -70,7 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done; 2 bad usage or input, told in one line on standard error; 130 interrupted.
+        0 done; 2 bad usage or input, told in one line on standard error; 130 interrupted; 1 an
+        error of dpauto's own.
     """
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a letter gets an escape instead of a traceback.
@@ -102,7 +105,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("not enough memory for this model and these trips")
     except (DpautoError, ImportError) as error:
         return _fail(str(error))
+    except Exception as error:  # noqa: BLE001 - a traceback's last line may hold a sensitive symbol
+        return _bug(error)
     return 0
+
+
+def _bug(error: Exception) -> int:
+    """Say where an error of our own happened and not what it says, unless that is asked for."""
+    if os.environ.get("DPAUTO_TRACEBACK"):
+        raise error
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{type(error).__name__} in {os.path.basename(frame.filename)}, line {frame.lineno}"
+    _fail(f"internal error: {place}; please report it (DPAUTO_TRACEBACK=1 shows all of it)")
+    return INTERNAL
 
 
 def _fail(message: str) -> int:

@@ -268,6 +268,23 @@ def test_a_damaged_dot_file_is_told_in_one_line(run: Any) -> None:
     assert run.err == "dpauto: m.dot, row 1: not DOT\n"
 
 
+def test_an_error_of_our_own_shows_its_place_and_no_text(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("hidden")
+
+    monkeypatch.setattr("dpauto.formats.symbols.SymbolTexts.parse", broken)
+    run.file("t.txt", "hidden\n")
+    command = ["release", "t.txt", "--model", "all:ab", "--epsilon", "1"]
+    assert run(*command) == 1
+    assert re.fullmatch(r"dpauto: internal error: KeyError in .*, line \d+; .*\n", run.err)
+    assert "hidden" not in run.err
+    monkeypatch.setenv("DPAUTO_TRACEBACK", "1")
+    with pytest.raises(KeyError):
+        run(*command)
+
+
 def test_progress_is_for_terminals_only(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run.file("t.txt", "a b\n")
     command = ["release", "t.txt", "--model", "all:ab", "--epsilon", "9"]
