@@ -105,7 +105,7 @@ def draw(path: Path, exact: Sequence[Comparison], sampled: Sampled) -> None:
     right.set_ylim(-10, 80)
     right.set_xlabel("ε")
     right.set_ylabel("less error than exponential, %")
-    right.legend(frameon=False, loc="lower right")
+    right.legend(frameon=False, loc="upper left")
     right.grid(axis="y", color="#e4e7eb", linewidth=0.8)
     save_plot(left, path)
     plt.close("all")
