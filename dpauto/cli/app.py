@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
-        return _fail(error.format_message())
+        return _fail(_usage(error))
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
@@ -108,6 +108,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - a traceback's last line may hold a sensitive symbol
         return _bug(error)
     return 0
+
+
+def _usage(error: click.ClickException) -> str:
+    message = error.format_message()
+    if "unexpected extra argument" in message:
+        # click repeats them; they are often the rest of a word that was not quoted.
+        return "unexpected arguments; quote what belongs together, as in --word 'a b c'"
+    return message
 
 
 def _bug(error: Exception) -> int:

@@ -94,8 +94,8 @@ def read_event_rows(
     case, activity, time = (find_column(header, *names) for names in (CASE, _ACTIVITY, _TIME))
     if case is None or activity is None:
         raise InvalidFile(
-            f"{name}: an event log needs the columns case and activity; the header is"
-            f" {','.join(header)}"
+            f"{name}: an event log needs the columns case and activity, and the header of"
+            f" {len(header)} columns lacks one"
         )
     events: dict[str, list[tuple[Any, str]]] = {}
     for row, cells in rows:
@@ -125,7 +125,7 @@ def _time(text: str, name: str, row: int, column: str) -> Any:
         return datetime.fromisoformat(text.strip().replace("/", "-"))
     except ValueError:
         raise InvalidFile(
-            f"{name}, row {row}, column {column.strip()}: {text!r} is neither an ISO time such as"
+            f"{name}, row {row}, column {column.strip()}: neither an ISO time such as"
             " 2020-01-31T12:00:00 nor a number"
         ) from None
 

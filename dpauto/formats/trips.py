@@ -267,9 +267,10 @@ class CsvTrips:
         exact = [k for k, cell in enumerate(self._header) if cell.strip() == column]
         found = exact[0] if exact else find_column(self._header, column.lower())
         if found is None:
+            # The header is not shown: where there is none, it is somebody's trip.
             raise InvalidFile(
-                f"{self.name}: there is no column {column!r}; the header is"
-                f" {self._delimiter.join(self._header)} ({option} names another)"
+                f"{self.name}: there is no column {column!r} among the {len(self._header)} of the"
+                f" header; {option} names another"
             )
         return found
 

@@ -151,9 +151,9 @@ BAD = {
     "empty csv": ({"t.csv": ""}, ["t.csv"], "t.csv: the file is empty"),
     "empty model": ({"roads.csv": ""}, [], "roads.csv: the file is empty"),
     "missing column": (
-        {"t.csv": "id,route\n1,a b\n"},
+        {"t.csv": "1,hidden b\n2,a b\n"},
         ["t.csv"],
-        "t.csv: there is no column 'trip'; the header is id,route (--column names another)",
+        "t.csv: there is no column 'trip' among the 2 of the header; --column names another",
     ),
     "missing model column": (
         {"roads.csv": "source,end\na,b\n"},
@@ -216,6 +216,7 @@ BAD = {
         ["--costs", "c.csv"],
         "c.csv, row 2: 'x' is not a symbol of the model",
     ),
+    "too many arguments": ({}, ["a", "hidden"], "unexpected arguments"),
     "missing costs": ({}, ["--costs", "no.csv"], "no.csv: No such file or directory"),
 }
 

@@ -352,7 +352,7 @@ def test_the_initial_state_is_named_by_its_text(tmp_path: Path) -> None:
         ("m.csv", "s,a,b\na,0,1\nb,0.5,inf\n", "row 3, column b: inf is not a finite number"),
         ("w.csv", "1,2\n3,4\n5,6\n", "row 3: a table of numbers without a header must be square"),
         ("l.csv", "case,when\n1,2\n", "needs the columns case and activity"),
-        ("l.csv", "case,activity,time\n1,a,soon\n", "row 2, column time: 'soon' is neither"),
+        ("l.csv", "case,activity,time\n1,a,soon\n", "row 2, column time: neither an ISO time"),
         ("g.graphml", "", "the file is empty"),
         ("g.graphml", "<graphml><graph>", "not GraphML"),
         ("g.graphml", "<graphml><graph></graph></graphml>", "the graph has no node"),

@@ -124,7 +124,7 @@ def test_text_and_csv_come_back_byte_for_byte(words: list[list[str]]) -> None:
     [
         ("t.txt", "", {}, "the file is empty"),
         ("t.csv", "", {}, "the file is empty"),
-        ("t.csv", "id,route\n1,a\n", {}, "no column 'trip'; the header is id,route"),
+        ("t.csv", "id,route\n1,a\n", {}, "no column 'trip' among the 2 of the header"),
         ("t.csv", "id,trip\n1,a\n2\n", {}, "row 3: 1 cells where the header has 2"),
         ("t.csv", "id,trip\n1,a\n\n2,b\n", {}, "row 3: the row is blank"),
         ("t.csv", 'id,trip\n1,"a\n', {}, "row 2: unexpected end of data"),
