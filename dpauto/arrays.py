@@ -295,9 +295,13 @@ class _Selection(Sequence[Any]):
 
     __slots__ = ("_indices", "_whole")
 
+    _indices: IntArray
+    _whole: Sequence[Any]
+
     def __init__(self, whole: Sequence[Any], indices: IntArray) -> None:
         if isinstance(whole, _Selection):
-            whole, indices = whole._whole, whole._indices[indices]
+            indices = whole._indices[indices]
+            whole = whole._whole
         self._whole, self._indices = whole, indices
 
     def __len__(self) -> int:

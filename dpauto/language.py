@@ -57,6 +57,7 @@ class Language:
     alphabet: Alphabet
     length: int
     is_all_words: bool
+    _automaton: Automaton | None
 
     def __init__(self) -> None:
         raise InvalidArgument(
@@ -329,7 +330,7 @@ class Language:
     def count(self) -> int:
         """Return the number of words of L, exactly."""
         if self.is_all_words:
-            return len(self.alphabet) ** self.length
+            return int(len(self.alphabet) ** self.length)
         return int(self._path_counts[0][0])
 
     def words(self) -> Iterator[Word]:

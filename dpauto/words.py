@@ -201,7 +201,7 @@ class Alphabet(Sequence[Symbol]):
             whole = isinstance(symbol, int | np.integer) and not isinstance(symbol, bool)
             return int(symbol) if whole and 0 <= symbol < len(self) else None  # type: ignore[call-overload,operator]
         try:
-            return self._numbers.get(symbol)  # type: ignore[arg-type]
+            return self._numbers.get(symbol)
         except TypeError:
             return None
 
