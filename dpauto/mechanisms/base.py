@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -135,7 +135,7 @@ class Mechanism(ABC):
             self.language.encode(w, name=f"ws: word {row}" if row > 1 else "w")
             for row, w in enumerate(ws, 1)
         ]
-        seeds = as_source(rng).seeds([self._context(word) for word in words], records)
+        seeds = as_source(rng).seeds(_Contexts(self._context, words), records)
         jobs = list(zip(words, seeds, strict=True))
         processes = parse_workers(workers) if len(jobs) * self._effort > LARGE_BATCH else 1
         return [self.language.decode(word) for word in share(self._release_all, jobs, processes)]
@@ -208,3 +208,16 @@ class Mechanism(ABC):
         if isinstance(distance, bool) or not isinstance(distance, int | np.integer) or distance < 0:
             raise InvalidArgument("distance must be a whole number of at least 0")
         return int(distance)
+
+
+class _Contexts(Sequence[bytes]):
+    """The contexts of some words, made when a source reads them: the system's never does."""
+
+    def __init__(self, context: Callable[[IntArray], bytes], words: Sequence[IntArray]) -> None:
+        self._context, self._words = context, words
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __getitem__(self, k: Any) -> Any:
+        return self._context(self._words[k])
