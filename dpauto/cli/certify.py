@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpauto.cli import options
-from dpauto.errors import InvalidArgument
+from dpauto.cli.progress import progress_of_work
+from dpauto.errors import InvalidArgument, InvalidCertificate, InvalidFile
+
+if TYPE_CHECKING:
+    from dpauto.calibration import Certificate
 
 __all__ = ["command"]
 
@@ -19,9 +23,10 @@ __all__ = ["command"]
 @options.adjacency_option
 @click.option(
     "--mechanism",
-    type=click.Choice(["exponential", "permute-and-flip"]),
+    type=click.Choice(["exponential", "permute-and-flip", "calibrated"]),
     default="exponential",
     show_default=True,
+    help="calibrated proves both and takes the one that errs less.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Where the certificate goes.")
 @click.option("--check", metavar="FILE", help="Prove again what this certificate says of MODEL.")
@@ -59,9 +64,14 @@ def command(
         raise InvalidArgument("certify needs --length, --epsilon and -o (or --check)")
     from dpauto.calibration import certify
 
-    certificate = certify(
-        chosen.language(length), epsilon=epsilon, adjacency=adjacency, mechanism=mechanism
-    )
+    with progress_of_work() as progress:
+        certificate = certify(
+            chosen.language(length),
+            epsilon=epsilon,
+            adjacency=adjacency,
+            mechanism=mechanism,
+            progress=progress,
+        )
     certificate.save(output)
     _print(certificate)
 
@@ -69,20 +79,23 @@ def command(
 def _check(chosen: options.ModelChoice, check: str) -> None:
     from dpauto.calibration import Certificate
 
-    certificate = Certificate.load(check)
-    certificate.check(chosen.language(certificate.length))
+    try:
+        certificate = Certificate.load(check)
+        certificate.check(chosen.language(certificate.length))
+    except (InvalidFile, InvalidCertificate) as error:
+        raise type(error)(f"{check}: {error}") from None
     _print(certificate)
-    click.echo("checked      it holds for this model")
+    click.echo("checked    it holds for this model")
 
 
-def _print(certificate: Any) -> None:
-    nominal = certificate.epsilon / (2 * certificate.adjacency)
-    click.echo(f"mechanism    {certificate.mechanism}")
+def _print(certificate: Certificate) -> None:
+    click.echo(f"mechanism  {certificate.mechanism}, words of length {certificate.length}")
     click.echo(
-        f"loss         at most {float(certificate.loss):.6g} of {float(certificate.epsilon):.6g}"
+        f"promise    epsilon {float(certificate.epsilon):.6g} for feasible words within"
+        f" {certificate.adjacency}"
     )
+    click.echo(f"loss       at most {float(certificate.loss):.9g}, proved by: {certificate.method}")
     click.echo(
-        f"exponent     {float(certificate.exponent):.6g},"
-        f" {float(certificate.exponent / nominal):.3f} times that without a certificate"
+        f"exponent   {float(certificate.exponent):.6g}, {certificate.gain:.3f} times that without"
+        " a certificate"
     )
-    click.echo(f"method       {certificate.method}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpauto.cli import options
+from dpauto.cli.progress import progress_of_trips
 from dpauto.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def command(
         separator=separator,
     ) as rows:
         releaser = _releaser(model, source, after=after, separator=separator, **others)
-        with writing(output) as out, _progress() as advance:
+        with writing(output) as out, progress_of_trips() as advance:
             outcome = releaser.release(
                 rows, rows.writer(out), keyed=keyed, skip=on_error == "skip", advance=advance
             )
@@ -143,30 +144,6 @@ def _bits(seed: int | None, key_file: str | None) -> BitSource:
         except InvalidArgument as error:
             raise InvalidArgument(f"{key_file}: {error}") from None
     return SystemBits() if seed is None else SeededBits(seed)
-
-
-def _progress() -> Any:
-    """Return a context that shows progress on a terminal and nothing in a pipe."""
-    from contextlib import nullcontext
-
-    if not sys.stderr.isatty():
-        return nullcontext(_silent)
-    return _Bar()
-
-
-def _silent(rows: int) -> None:
-    """Show nothing."""
-
-
-class _Bar:
-    def __enter__(self) -> Any:
-        from tqdm import tqdm
-
-        self._bar = tqdm(unit=" trips", leave=False)
-        return self._bar.update
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.close()
 
 
 def _report(outcome: Outcome, seed: int | None) -> None:

@@ -333,3 +333,42 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_main_is_the_function_of_the_script(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("dpauto ")
+
+
+# -- certify --------------------------------------------------------------------------------------
+
+
+def test_certify_writes_and_checks_a_certificate(run: Any) -> None:
+    common = ["--length", "6", "--epsilon", "4", "-o", "c.json"]
+    assert run("certify", "all:abcd", *common) == 0
+    certified = run.out
+    assert facts(certified)["exponent"].startswith("4, 2.000 times")
+    assert run("certify", "--check", "c.json", "--model", "all:abcd") == 0
+    assert run.out == certified + "checked    it holds for this model\n"
+    assert dpauto.Certificate.load("c.json").check(read_model("all:abcd").language(6)) is None
+    assert run("certify", "--check", "c.json", "--model", "all:abc") == 2
+    assert run.err.startswith("dpauto: c.json: certificate is for another language")
+    text = (run.folder / "c.json").read_text().replace('"exponent": "4"', '"exponent": "5"')
+    run.file("c.json", text)
+    assert run("certify", "--check", "c.json", "--model", "all:abcd") == 2
+    assert run.err == "dpauto: c.json: certificate has been changed: its digest does not fit\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name one MODEL"),
+        (["all:ab", "--model", "all:ab"], "name one MODEL"),
+        (["all:ab", "--length", "3"], "certify needs --length, --epsilon and -o (or --check)"),
+        (["all:ab", "--check", "no.json"], "no.json: No such file or directory"),
+        (["all:ab", "--length", "0", "--epsilon", "1", "-o", "c"], "length must be"),
+        # Two words that no two substitutions connect.
+        (["w.txt", "--format", "words", "--length", "1", "--epsilon", "1", "-o", "c"], ""),
+    ],
+)
+def test_certify_refuses(run: Any, arguments: list[str], message: str) -> None:
+    run.file("w.txt", "a\n")
+    assert run("certify", *arguments) == 2
+    assert run.err.startswith(f"dpauto: {message}")
+    assert run.err.count("\n") == 1
+    assert run.names() == ["w.txt"]
