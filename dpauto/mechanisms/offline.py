@@ -87,6 +87,11 @@ class Offline(Mechanism):
             self.costs = Costs(costs, language.alphabet)
         if self.costs is not None and self.costs.alphabet != language.alphabet:
             raise InvalidArgument("costs must be over the language's alphabet")
+        if self.costs is not None and int(self.costs.matrix.max()) * language.length >= 2**60:
+            raise InvalidArgument(
+                "costs are too large: numerators over their common denominator, times the length of"
+                " a word, must stay below 2**60"
+            )
         if certificate is not None:
             if costs is not None:
                 raise InvalidArgument(
