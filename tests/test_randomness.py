@@ -38,18 +38,17 @@ class TapeOf(Tape):
         super().__init__(SEED)
         self._given, self._then = words, then
 
-    def _fresh(self, place: bytes, count: int) -> np.ndarray:
-        if place == encode("main", 0):
-            words = np.full(max(count, len(self._given)), self._then, dtype=np.uint64)
-            words[: len(self._given)] = self._given
-            return words
-        return np.full(count, self._then, dtype=np.uint64)
+    def _fresh(self, place: object, count: int) -> np.ndarray:
+        words = np.full(max(count, len(self._given)), self._then, dtype=np.uint64)
+        words[: len(self._given)] = self._given
+        self._given = []
+        return words
 
 
 def read(tape: Tape, index: int, bits: int) -> int:
     """The first bits of one uniform."""
     tape.rewind(bits)
-    tape.skip(index)
+    tape.reserve(index)
     value, size = tape.uniform()
     assert size == bits
     return value
