@@ -12,7 +12,8 @@
 States, symbols and actions are strings, numbers or lists of these (tuples in Python). Keys of JSON
 objects are always strings, so a key stands for the state or symbol that has its text. Where two
 have the same text, ``transitions`` is a list of rows instead: [state, state, probability], [state,
-symbol, state] or [state, action, state, probability].
+symbol, state] or [state, action, state, probability]. An automaton's alphabet may be left out: it
+is then what the transitions read.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class _Reader:
         if not isinstance(transitions, dict | list):
             raise InvalidFile(f"{self.name}: transitions must be an object or a list of rows")
         if kind == "nfa":
-            alphabet = self._symbols("alphabet")
+            alphabet = self._alphabet(transitions)
             return NFA(
                 states=states,
                 alphabet=alphabet,
@@ -130,6 +131,16 @@ class _Reader:
             f"{self.name}: {place} must be a string, a number or a list of these,"
             f" not {json.dumps(value)[:40]}"
         )
+
+    def _alphabet(self, transitions: Any) -> list[Symbol]:
+        """Return the alphabet, by default the symbols that the transitions read."""
+        if "alphabet" in self.document:
+            return self._symbols("alphabet")
+        if isinstance(transitions, list):
+            read = [self._symbol(row[1], place) for row, place in self._rows(transitions, 3)]
+            return list(dict.fromkeys(read))
+        moves = [row for row in transitions.values() if isinstance(row, dict)]
+        return list(dict.fromkeys(symbol for row in moves for symbol in row))
 
     def _initial(self, states: list[Symbol]) -> Symbol | None:
         if self.options.initial is not None:

@@ -294,6 +294,17 @@ def test_json_nfa(tmp_path: Path) -> None:
     assert sorted(map("".join, nfa.language(3).words())) == ["xxx", "xxy", "xyy"]
 
 
+@pytest.mark.parametrize(
+    "transitions",
+    ['{"0": {"x": [0, 1]}, "1": {"y": [1]}}', '[[0, "x", 0], [0, "x", 1], [1, "y", 1]]'],
+)
+def test_the_alphabet_of_a_json_nfa_may_be_left_out(tmp_path: Path, transitions: str) -> None:
+    content = '{"kind": "nfa", "states": [0, 1], "initial": 0, "final": [1], "transitions": '
+    nfa = read_model(write(tmp_path, "m.json", content + transitions + "}"))
+    assert list(nfa.alphabet) == ["x", "y"]
+    assert nfa.accepts("xxy")
+
+
 def test_gzip_is_transparent_and_a_named_format_wins(tmp_path: Path) -> None:
     path = tmp_path / "edges.csv.gz"
     path.write_bytes(gzip.compress(b"source,target\na,b\nb,a\n"))
@@ -336,7 +347,11 @@ def test_the_initial_state_is_named_by_its_text(tmp_path: Path) -> None:
         ("e.csv", "source,target\na\n", "row 2, column target: the cell is empty"),
         ("e.csv", "source,target,weight\na,b,x\n", "row 2, column weight: 'x' is not a number"),
         ("e.csv", "u,v,probability\na,b,-1\n", "row 2, column probability: -1 is negative"),
-        ("e.csv", "u,v,probability\na,b,nan\n", "row 2, column probability: nan is not a finite number"),
+        (
+            "e.csv",
+            "u,v,probability\na,b,nan\n",
+            "row 2, column probability: nan is not a finite number",
+        ),
         ("e.csv", "u,v,probability\na,b,1\nb,a,.4\nb,b,.5\n", "row 3.*'b' sum to 0.9, not to 1"),
         ("e.csv", 'u,v\n"a,b\n', "row"),
         (
