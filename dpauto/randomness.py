@@ -277,21 +277,27 @@ class Tape:
 
     def uniform(self) -> tuple[int, int]:
         """Return (u, bits): the next uniform lies in [u, u + 1] / 2**bits."""
-        index = self._next
-        self._next += 1
-        self._provide(self._next)
+        return self.at(self.reserve(1))
+
+    def reserve(self, count: int) -> int:
+        """Set the next `count` uniforms aside, to be read by number; return the first number."""
+        first = self._next
+        self._next += count
+        return first
+
+    def at(self, index: int) -> tuple[int, int]:
+        """Return (u, bits) of the uniform with this number."""
+        self._provide(index + 1)
         return self._read(index, self.bits), self.bits
 
     def uniforms(self, count: int) -> NDArray[np.uint64]:
         """Return the first 64 bits of the next `count` uniforms, shape (count,)."""
-        index = self._next
-        self._next += count
-        self._provide(self._next)
-        return self._words[index : self._next]
+        return self.leading(self.reserve(count), count)
 
-    def skip(self, count: int) -> None:
-        """Leave out the next `count` uniforms."""
-        self._next += count
+    def leading(self, first: int, count: int) -> NDArray[np.uint64]:
+        """Return the first 64 bits of `count` uniforms from number `first` on, shape (count,)."""
+        self._provide(first + count)
+        return self._words[first : first + count]
 
     def below(self, bound: int) -> int:
         """Return floor(U * bound), uniform on 0 … bound - 1, reading as much of U as it takes."""

@@ -196,7 +196,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def privacy_loss(self, distance: int) -> Fraction:
-        """Return the guaranteed bound on the privacy loss between words so many substitutions apart.
+        """Return the guaranteed bound on the loss between words so many substitutions apart.
 
         Parameters
         ----------

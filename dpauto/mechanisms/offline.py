@@ -110,7 +110,7 @@ class Offline(Mechanism):
         return self.privacy.exponent
 
     def privacy_loss(self, distance: int) -> Fraction:
-        """Return the guaranteed bound on the privacy loss between words so many substitutions apart.
+        """Return the guaranteed bound on the loss between words so many substitutions apart.
 
         Parameters
         ----------

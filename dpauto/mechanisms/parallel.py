@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Sequence
+from multiprocessing.context import BaseContext
 from typing import TypeVar
 
 from dpauto.errors import InvalidArgument
 
-__all__ = ["parse_workers", "share"]
+__all__ = ["parse_workers", "process_context", "share"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -34,6 +36,16 @@ def parse_workers(workers: int | None) -> int:
     return workers
 
 
+def process_context() -> BaseContext:
+    """Return how to start processes.
+
+    Forking costs milliseconds, a fresh interpreter nearly a second; but a process with other threads
+    must not be forked.
+    """
+    can_fork = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+    return multiprocessing.get_context("fork" if can_fork else "spawn")
+
+
 def share(
     function: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item], workers: int
 ) -> list[Result]:
@@ -43,12 +55,9 @@ def share(
     """
     if workers == 1 or len(items) < 2:
         return function(items)
-    # Forking costs milliseconds, a fresh interpreter nearly a second; but a process with other
-    # threads must not be forked.
-    can_fork = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
-    context = multiprocessing.get_context("fork" if can_fork else "spawn")
+    context = process_context()
     bounds = [len(items) * k // workers for k in range(workers + 1)]
-    parts = [items[lo:hi] for lo, hi in zip(bounds[:-1], bounds[1:], strict=True) if hi > lo]
+    parts = [items[lo:hi] for lo, hi in itertools.pairwise(bounds) if hi > lo]
     from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor(len(parts), mp_context=context) as pool:

@@ -112,28 +112,30 @@ class BallLayers(Layers):
 
     def choose_leaving(self, tape: Tape) -> int:
         """Draw the leaving edge; `Undecided` near a border."""
-        return _choose(self._terms, self._outside, tape)
+        return _choose(self._terms, uniform_ball(tape))
 
-    def walk(self, i: int, state: int, tape: Tape) -> list[int]:
-        """Complete a word from `state` at layer i; `Undecided` near a border."""
+    def choose_edge(self, i: int, state: int, tape: Tape, index: int) -> int:
+        """Draw the edge from `state` at layer i; `Undecided` near a border."""
+        a = self.weights.automaton
+        lo, hi = int(a.indptr[state]), int(a.indptr[state + 1])
+        terms = self._edge_weights(i, slice(lo, hi), self.layer(i + 1))
+        return lo + _choose(terms, uniform_ball(tape, index))
+
+    def choose_later(self, i: int, tape: Tape, index: int) -> int | None:
+        """Draw where the word leaves w later; `Undecided` near a border."""
         from flint import arb
 
-        a, first, written = self.weights.automaton, i, []
-        while i < len(self.word) and state != self.stop:
-            lo, hi = int(a.indptr[state]), int(a.indptr[state + 1])
-            terms = self._edge_weights(i, slice(lo, hi), self.layer(i + 1))
-            edge = lo + _choose(terms, sum(terms, arb(0)), tape)
-            written.append(int(a.label[edge]))
-            state = int(a.head[edge])
-            i += 1
-        tape.skip(len(self.word) - first - len(written))
-        return written
+        first = int(np.searchsorted(self.nearest.leaving.steps, i))
+        # The last edges come first, and staying, which weighs 1, comes last.
+        chosen = _choose([*self._terms[first:][::-1], arb(1)], uniform_ball(tape, index))
+        stays = len(self._terms) - first
+        return None if chosen == stays else len(self._terms) - 1 - chosen
 
 
-def _choose(terms: list[Any], total: Any, tape: Tape) -> int:
+def _choose(terms: list[Any], uniform: Any) -> int:
     """Draw an index in proportion to balls."""
-    target = uniform_ball(tape) * total
-    reached = terms[0] - terms[0]
+    zero = terms[0] - terms[0]
+    target, reached = uniform * sum(terms, zero), zero
     for k, term in enumerate(terms):
         reached = reached + term
         if target < reached:

@@ -1,10 +1,10 @@
 """A pass over the neighbourhood of a trip only, with the law of the whole network.
 
 Most releases stay near the trip. Inside the corridor, the states from which the trip is reached
-within a few steps, V follows the recursion; all states outside share one upper bound Ū_i at layer i.
-The result dominates V, so a race with the dominating total proposes words too often, and those that
-leave the corridor at (i, q) are kept with probability V_i(q) / Ū_i, the true V_i(q) coming from a
-pass over what q can reach. A proposal that is not kept never happened. This is thinning again: the
+within a few steps, V follows the recursion; all states outside share one upper bound Ū_i at layer
+i. The result dominates V, so a race with the dominating total proposes words too often, and those
+that leave the corridor at (i, q) are kept with probability V_i(q) / Ū_i, the true V_i(q) coming
+from a pass over what q can reach. A proposal that is not kept never happened. This is thinning again: the
 law is exactly that of the full pass.
 
 In the corridor's own automaton state 0 stands for everything outside. Its entries are set, layer by
@@ -50,9 +50,10 @@ MOST_STEPS = 16
 def radius_for(weights: Weights, length: int) -> int | None:
     """Return how many steps wide a corridor should be, or None if a full pass is better.
 
-    It depends on public quantities only. Leaving a corridor costs a pass of its own. Within n steps
-    n h_{radius+1} h_radius bounds the weight of the ways out; on street networks a proposal takes one
-    about a thousand times less often. Ways out at the very start are as likely as their number.
+    It depends on public quantities only. Leaving a corridor costs a pass of its own. Within n
+    steps n h_{radius+1} h_radius bounds the weight of the ways out; on street networks a proposal
+    takes one about a thousand times less often. Ways out at the very start are as likely as their
+    number.
     """
     a = weights.automaton
     if weights.costs is not None or weights.loses or a.state_of_symbol is None:
@@ -244,7 +245,7 @@ class CorridorPass(FloatPass):
     def _bound(self, i: int, layer: FloatArray) -> None:
         steps = min(self.corridor.radius, self.length - i)
         mantissa, power = self._most[i + steps]
-        # `_slack` makes up for the roundings of `reach`, of this product and of the layer's entries.
+        # `_slack` makes up for the roundings of `reach`, of this product and of the entries.
         mantissa, more = math.frexp(mantissa * self._reach[steps] * self._slack)
         power += more
         self.ceilings[i] = (mantissa, power)
@@ -256,6 +257,7 @@ class CorridorPass(FloatPass):
         layer[0] = math.ldexp(mantissa, max(-2000, power - self._scale))
         inside = float(np.maximum.reduce(layer)) * self._slack + self._loss
         self._most[i] = (inside, self._scale)
+
 
 class _CorridorDraws(Layers):
     """Draws over a corridor, in either arithmetic."""
@@ -277,10 +279,7 @@ class _CorridorDraws(Layers):
         corridor, n = self.corridor, len(self.word)
         local = np.zeros(n, dtype=np.int64)
         i, state = self.leave(local, tape)
-        if state != self.stop:
-            rest = self.walk(i, state, tape)
-            local[i : i + len(rest)] = rest
-            i += len(rest)
+        i = self.walk(i, state, local, tape)
         if local[i - 1] != self.stop:
             return corridor.decode(local)
         head = corridor.exit(int(local[i - 2]) if i > 1 else -1, tape)
@@ -319,6 +318,7 @@ class _Everything:
     """Stands for "no nearest word": all words from a start are outside, by their first edge."""
 
     count, distance = 0, 0
+    states = None
 
     def __init__(self, weights: Weights, word: IntArray) -> None:
         a = weights.automaton

@@ -6,6 +6,7 @@ import itertools
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,7 +98,17 @@ class FloatPass:
         found: FloatArray = self._losses[-(-layers // self._spacing), words]
         return found * self._growth + self._underflow
 
-    @property
+    @cached_property
+    def choice_error(self) -> float:
+        """Bound on the error of a choice among edges, in parts of their total weight."""
+        return 2 * self.relative(1) + (4 * self.weights.degree + 8) * self.unit
+
+    def choice_loss(self, i: int, b: int) -> float:
+        """What is added to `choice_error` for weights that come from layer i of word b."""
+        loss = float(self._losses[-(-i // self._spacing), b]) * self._growth + self._underflow
+        return 2.0 * self.weights.degree * loss
+
+    @cached_property
     def _underflow(self) -> float:
         """What a stretch between rescalings may lose to weights below 2**-100."""
         if not self.weights.loses:
@@ -212,8 +223,8 @@ class FloatPass:
         layer *= np.ldexp(1.0, shift // 2)
         layer *= np.ldexp(1.0, shift - shift // 2)
         self._scales[event] = self._scales[event + 1] - shift
-        lost = self._losses[event + 1] * self._growth + self._underflow
         with np.errstate(over="ignore"):
+            lost = self._losses[event + 1] * self._growth + self._underflow
             # Rounded up: a bound that is tiny must not become 0.
             self._losses[event] = np.ldexp(lost, shift) + (lost > 0) * 2.0**-1000
         tiny = layer < FLOOR
@@ -293,10 +304,10 @@ class FloatPass:
             np.bincount(columns, lost, width) * (1 + 2**-20) + sizes * 2.0**-1000,
             0.0,
         )
-        #: Cumulative weights of each word's leaving edges.
-        self.cumulative = [
-            np.cumsum(terms[lo:hi]) for lo, hi in itertools.pairwise(self._bounds.tolist())
-        ]
+        parts = [terms[lo:hi] for lo, hi in itertools.pairwise(self._bounds.tolist())]
+        #: Cumulative weights of each word's leaving edges, from the first and from the last.
+        self.cumulative = [np.cumsum(part) for part in parts]
+        self.backward = [np.cumsum(part[::-1]) for part in parts]
 
     def _factors(self) -> tuple[FloatArray, IntArray]:
         """Mantissa and exponent of each leaving edge's own factor: prefixes times weight."""
@@ -330,44 +341,76 @@ class FloatPass:
                 starts.append((b, *FloatLayers(self, b).leave(written[len(starts)], tapes[b])))
             except Undecided:
                 continue
-        decided = self._walk_together(starts, written, tapes)
+        if not starts:
+            return {}
+        decided = self._walk_together(starts, written, tapes) if starts else []
         return {b: written[row] for row, (b, _, _) in enumerate(starts) if decided[row]}
 
     def _walk_together(
         self, starts: Sequence[tuple[int, int, int]], written: IntArray, tapes: Sequence[Tape]
     ) -> BoolArray:
-        """Complete words from (b, layer, state), all in step; returns which were decided."""
-        heads, labels = self.weights.padded
-        rows = np.arange(len(starts))
-        first = np.array([i for _, i, _ in starts], dtype=np.int64)
+        """Complete words from (b, layer, state), all in step; returns which were decided.
+
+        The decisions are those of `Layers.walk`, on the same uniforms.
+        """
+        words = [FloatLayers(self, b) for b, _, _ in starts]
         column = np.array([b for b, _, _ in starts], dtype=np.int64)
+        layer = np.array([i for _, i, _ in starts], dtype=np.int64)
         state = np.array([q for _, _, q in starts], dtype=np.int64)
+        trip = np.array([self._trip(b) for b in column.tolist()])
+        first = [tapes[b].reserve(self.length - i) for b, i, _ in starts]
         uniforms = np.zeros((len(starts), self.length))
         for row, (b, i, _) in enumerate(starts):
-            uniforms[row, i:] = tapes[b].uniforms(self.length - i) * 2.0**-64
+            uniforms[row, i:] = tapes[b].leading(first[row], self.length - i) * 2.0**-64
         decided = np.ones(len(starts), dtype=bool)
-        relative = 2 * self.relative(1) + (4 * self.weights.degree + 8) * self.unit
-        order = np.argsort(first, kind="stable")
-        begun = np.searchsorted(first[order], np.arange(self.length), side="right").tolist()
-        for i in range(int(first.min(initial=self.length)), self.length):
-            rows = order[: begun[i]]
-            here, b = state[rows], column[rows]
-            after = self.layer(i + 1)
-            weights = after[heads[here] * self.width + b[:, np.newaxis]]
-            weights[labels[here] < 0] = 0.0
-            weights[labels[here] != self.words[b, i][:, np.newaxis]] *= self.weights.z
-            cumulative = np.cumsum(weights, axis=1)
-            total = cumulative[:, -1]
-            target = uniforms[rows, i] * total
-            loss = self.losses(np.full(len(rows), i + 1), b)
-            margin = total * relative + 2 * self.weights.degree * loss
-            edge = (cumulative <= (target + margin)[:, np.newaxis]).sum(axis=1)
-            below = np.where(edge > 0, cumulative[np.arange(len(rows)), edge - 1], -np.inf)
-            decided[rows] &= (edge < cumulative.shape[1]) & (below < target - margin)
-            edge = np.minimum(edge, cumulative.shape[1] - 1)
-            written[rows, i] = labels[here, edge]
-            state[rows] = heads[here, edge]
+        for i in range(int(layer.min(initial=self.length)), self.length):
+            rows = np.flatnonzero(layer == i)
+            if not rows.size:
+                continue
+            back = state[rows] == trip[rows, i - 1]
+            for row in rows[back].tolist():
+                try:
+                    place = first[row] + i - starts[row][1]
+                    k = words[row].choose_later(i, tapes[column[row]], place)
+                except Undecided:
+                    decided[row], layer[row] = False, self.length
+                    continue
+                leaving = words[row].nearest.leaving
+                step = self.length if k is None else int(leaving.steps[k])
+                written[row, i:step] = words[row].word[i:step]
+                layer[row] = step + 1
+                if k is not None:
+                    written[row, step], state[row] = leaving.label[k], leaving.head[k]
+            rows = rows[~back]
+            state[rows], written[rows, i], certain = self._choose_edges(
+                i, state[rows], column[rows], uniforms[rows, i]
+            )
+            decided[rows] &= certain
+            layer[rows] = i + 1
         return decided
+
+    def _trip(self, b: int) -> list[int]:
+        """States of word b's run, or states that do not exist."""
+        return self.nearest[b].states or [-1] * self.length
+
+    def _choose_edges(
+        self, i: int, state: IntArray, column: IntArray, uniform: FloatArray
+    ) -> tuple[IntArray, IntArray, BoolArray]:
+        """Draw an edge from each state at layer i: its head, its label, whether it is certain."""
+        heads, labels = self.weights.padded
+        weights = self.layer(i + 1)[heads[state] * self.width + column[:, np.newaxis]]
+        weights[labels[state] < 0] = 0.0
+        weights[labels[state] != self.words[column, i][:, np.newaxis]] *= self.weights.z
+        reached = np.cumsum(weights, axis=1)
+        total = reached[:, -1]
+        loss = 2.0 * self.weights.degree * self.losses(np.full(len(state), i + 1), column)
+        margin = total * (self.choice_error + 2.0**-52) + loss
+        target = uniform * total
+        edge = (reached <= (target + margin)[:, np.newaxis]).sum(axis=1)
+        before = np.where(edge > 0, reached[np.arange(len(state)), edge - 1], -np.inf)
+        certain = (edge < reached.shape[1]) & (before < target - margin)
+        edge = np.minimum(edge, reached.shape[1] - 1)
+        return heads[state, edge], labels[state, edge], certain
 
 
 class FloatLayers(Layers):
@@ -383,6 +426,7 @@ class FloatLayers(Layers):
     def __init__(self, block: FloatPass, b: int = 0) -> None:
         super().__init__(block.weights, block.words[b], block.nearest[b])
         self._pass, self._b = block, b
+        self._symbols: list[int] = block.words[b].tolist()
 
     @property
     def outside(self) -> arb:
@@ -410,54 +454,56 @@ class FloatLayers(Layers):
             raise Undecided
         return k
 
-    def walk(self, i: int, state: int, tape: Tape) -> list[int]:
-        """Complete a word from `state` at layer i; `Undecided` near a border."""
+    def choose_edge(self, i: int, state: int, tape: Tape, index: int) -> int:
+        """Draw the edge from `state` at layer i; `Undecided` near a border."""
         w, block, width, b = self.weights, self._pass, self._pass.width, self._b
         indptr, head, label = w.views
-        n, symbols, z = len(self.word), self.word.tolist(), w.z
-        table = None if w.costs is None else _view(w.float_table)
-        times = None if w.times is None else _view(w.times)
-        uniforms = (tape.uniforms(n - i) * 2.0**-64).tolist()
-        relative = 2 * block.relative(1) + (4 * w.degree + 8) * block.unit
-        layers = np.arange(i + 1, n + 1)
-        losses = (2.0 * w.degree * block.losses(layers, np.full(len(layers), b))).tolist()
-        written = []
-        for uniform, loss in zip(uniforms, losses, strict=True):
-            lo, hi, symbol = indptr[state], indptr[state + 1], symbols[i]
-            after = _view(block.layer(i + 1))
-            total, reached = 0.0, []
-            for e in range(lo, hi):
-                weight = after[head[e] * width + b]
-                if table is not None:
-                    weight *= table[symbol, label[e]]
-                elif label[e] != symbol:
-                    weight *= z
-                if times is not None:
-                    weight *= times[e]
-                total += weight
-                reached.append(total)
-            edge = lo + _between(reached, uniform * total, total * relative + loss)
-            written.append(label[edge])
-            state = head[edge]
-            if state == self.stop:
-                break
-            i += 1
-        return written
+        lo, hi, symbol, z = indptr[state], indptr[state + 1], self._symbols[i], w.z
+        after = _view(block.layer(i + 1))
+        total, reached = 0.0, []
+        for e in range(lo, hi):
+            weight = after[head[e] * width + b]
+            if w.costs is not None:
+                weight *= w.float_table[symbol, label[e]]
+            elif label[e] != symbol:
+                weight *= z
+            if w.times is not None:
+                weight *= w.times[e]
+            total += weight
+            reached.append(total)
+        u, bits = tape.at(index)
+        margin = total * (block.choice_error + 2.0 ** (1 - bits)) + block.choice_loss(i + 1, b)
+        target = math.ldexp(u, -bits) * total
+        for k, value in enumerate(reached):
+            if value > target + margin:
+                if k and reached[k - 1] >= target - margin:
+                    break
+                return lo + k
+        raise Undecided
+
+    def choose_later(self, i: int, tape: Tape, index: int) -> int | None:
+        """Draw where the word leaves w later; `Undecided` near a border."""
+        block, b = self._pass, self._b
+        steps, backward = self.nearest.leaving.steps, block.backward[b]
+        count = len(steps) - int(np.searchsorted(steps, i))
+        ways_out = float(backward[count - 1]) if count else 0.0
+        total = ways_out + math.ldexp(1.0, max(-2000, -int(block.common[b])))
+        u, bits = tape.at(index)
+        target = math.ldexp(u, -bits) * total
+        relative = 2 * float(block.leaving_relative[b]) + 8 * block.unit + 2.0 ** (1 - bits)
+        margin = total * relative + 2 * float(block.leaving_absolute[b])
+        # The last edges come first, and staying, which weighs 1, comes last.
+        if target > ways_out + margin:
+            return None
+        k = int(np.searchsorted(backward[:count], target + margin, side="right"))
+        if k == count or (k and backward[k - 1] >= target - margin):
+            raise Undecided
+        return len(steps) - 1 - k
 
     def close(self) -> None:
         """Let the thread's next pass use the memory of a block that is this word alone."""
         if self._pass.width == 1:
             self._pass.close()
-
-
-def _between(reached: list[float], target: float, margin: float) -> int:
-    """Return the index of the first entry above `target`; `Undecided` within `margin` of one."""
-    for k, value in enumerate(reached):
-        if value > target + margin:
-            if k and reached[k - 1] >= target - margin:
-                break
-            return k
-    raise Undecided
 
 
 def _view(array: Any) -> Any:
@@ -466,8 +512,9 @@ def _view(array: Any) -> Any:
 
 
 def _ldexp(values: FloatArray, shift: IntArray) -> FloatArray:
-    """np.ldexp for shifts of any size."""
-    return np.ldexp(values, np.clip(shift, -4000, 4000).astype(np.int32))
+    """np.ldexp for shifts of any size; too large is infinite."""
+    with np.errstate(over="ignore"):
+        return np.ldexp(values, np.clip(shift, -4000, 4000).astype(np.int32))
 
 
 def _split(value: arb) -> tuple[float, int]:

@@ -1,8 +1,8 @@
 """Backward passes: the weight of all completions from every state, layer by layer.
 
 With V_n = 1 on final states, V_i(q) is the sum over edges q → q' of the edge's weight times
-V_{i+1}(q'). A pass keeps all layers if they fit into the memory it may take. Else it keeps about the
-square root of their number and computes the others again when a walk asks for them.
+V_{i+1}(q'). A pass keeps all layers if they fit into the memory it may take. Else it keeps about
+the square root of their number and computes the others again when a walk asks for them.
 
 There are two arithmetics with one interface: float64 with a proven error bound (`FloatLayers`, in
 `floating`) and balls of any precision (`BallLayers`, in `balls`). Both raise `Undecided` when a
@@ -31,11 +31,11 @@ class Undecided(Exception):
     """The bits read so far do not decide; run again with more."""
 
 
-def uniform_ball(tape: Tape) -> arb:
-    """Return the tape's next uniform as a ball that contains it."""
+def uniform_ball(tape: Tape, index: int | None = None) -> arb:
+    """Return the tape's next uniform, or the one with this number, as a ball that contains it."""
     from flint import arb
 
-    u, bits = tape.uniform()
+    u, bits = tape.uniform() if index is None else tape.at(index)
     return arb((2 * u + 1, -bits - 1), (1, -bits - 1))
 
 
@@ -67,7 +67,7 @@ class Layers(ABC):
         least = 1 if self.nearest.distance else self.weights.smallest_cost
         return self.weights.ball(least)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing to close
         """Say that the pass is read no more."""
 
     def _bound(self, i: int, layer: Any) -> None:  # noqa: B027 - nothing to bound in a whole pass
@@ -83,18 +83,53 @@ class Layers(ABC):
         """Draw the edge by which a word outside T leaves it, in proportion to the words' weight."""
 
     @abstractmethod
-    def walk(self, i: int, state: int, tape: Tape) -> list[int]:
-        """Complete a word from `state` at layer i, in proportion to its weight.
+    def choose_edge(self, i: int, state: int, tape: Tape, index: int) -> int:
+        """Draw the edge from `state` at layer i, in proportion to the completions' weight.
 
-        It takes n - i uniforms from the tape, whether or not it stops early; returns the symbols
-        written.
+        It reads the uniform with number `index`.
         """
 
-    def draw_outside(self, tape: Tape) -> IntArray:
+    @abstractmethod
+    def choose_later(self, i: int, tape: Tape, index: int) -> int | None:
+        """Draw where a word that is w's own at layer i leaves it later; None if it never does.
+
+        It reads the uniform with number `index`.
+        """
+
+    def walk(self, i: int, state: int, written: IntArray, tape: Tape) -> int:
+        """Complete a word from `state` at layer i, in proportion to its weight.
+
+        Wherever the walk is back on the run of w, one draw says where it leaves it again: so it
+        costs what its detours cost. Layer j's decision reads the uniform set aside for layer j.
+
+        Returns
+        -------
+        int
+            The layer at which the walk ended: n, or where it met the state `stop`.
+        """
+        n, leaving, trip = len(self.word), self.nearest.leaving, self.nearest.states
+        label, head = self.weights.views[2], self.weights.views[1]
+        first = tape.reserve(n - i) - i
+        while i < n and state != self.stop:
+            if trip is not None and state == trip[i - 1]:
+                k = self.choose_later(i, tape, first + i)
+                step = n if k is None else int(leaving.steps[k])
+                written[i:step] = self.word[i:step]
+                i = step
+                if k is not None:
+                    written[i], state = leaving.label[k], int(leaving.head[k])
+                    i += 1
+            else:
+                edge = self.choose_edge(i, state, tape, first + i)
+                written[i], state = label[edge], head[edge]
+                i += 1
+        return i
+
+    def draw_outside(self, tape: Tape) -> IntArray | None:
         """Return a word outside T, drawn in proportion to its weight; shape (n,)."""
         written = np.empty(len(self.word), dtype=np.int64)
         i, state = self.leave(written, tape)
-        written[i:] = self.walk(i, state, tape)
+        self.walk(i, state, written, tape)
         return written
 
     def leave(self, written: IntArray, tape: Tape) -> tuple[int, int]:

@@ -2,8 +2,8 @@
 
 Let D_i(y) be the least cost to finish from state y after i symbols. The reduced cost of an edge,
 c(e) + D(head) - D(tail), is not negative, and the words at the least distance d* are the paths of
-zero reduced cost. Every other word has a *first* edge of positive reduced cost, so the words outside
-are counted, weighed and drawn by that edge: no subtraction, hence no cancellation.
+zero reduced cost. Every other word has a *first* edge of positive reduced cost, so the words
+outside are counted, weighed and drawn by that edge: no subtraction, hence no cancellation.
 
 When w is feasible and every wrong symbol costs something, w alone is nearest, and its run gives
 everything (`WordItself`). Otherwise a min-plus pass finds D (`NearestWords`).
@@ -57,6 +57,8 @@ class Nearest(Protocol):
     count: int
     distance: int
     leaving: Leaving
+    #: States of w's run at layers 1 … n where T = {w}, else None.
+    states: list[int] | None
 
     def word(self, tape: Tape) -> IntArray:
         """Return a uniform random word of T."""
@@ -83,9 +85,9 @@ class WordItself:
     def __init__(self, weights: Weights, word: IntArray, run: IntArray) -> None:
         a = weights.automaton
         self._word = word
-        tails = (
-            np.concatenate(([a.start_head[run[0]]], a.head[run[1:-1]])) if len(run) > 1 else run[:0]
-        )
+        heads = np.concatenate((a.start_head[run[:1]], a.head[run[1:]]))
+        self.states: list[int] | None = heads.tolist()
+        tails = heads[:-1]
         edges = ragged(a.indptr[tails], a.indptr[tails + 1])
         steps = np.repeat(np.arange(1, len(run)), a.indptr[tails + 1] - a.indptr[tails])
         off = edges != run[steps]
@@ -123,6 +125,8 @@ class NearestWords:
     weights : Weights
     word : int array, shape (n,)
     """
+
+    states = None
 
     def __init__(self, weights: Weights, word: IntArray) -> None:
         self._weights, self._word = weights, word

@@ -146,7 +146,7 @@ class Weights:
         return max(1, int(np.diff(self.automaton.indptr).max(initial=0)))
 
     def reach(self, steps: int) -> list[float]:
-        """Return the largest entry of (z A)^k 1, k = 0 … steps, within 1e-9: wrong walks' weight."""
+        """Return the largest entry of (z A)^k 1 for k = 0 … steps, within 1e-9."""
         found = self._reach
         while len(found) <= steps:
             layer = np.zeros(self.automaton.n_states)
@@ -170,9 +170,10 @@ class Weights:
     @cached_property
     def row_sum(self) -> float:
         """An upper bound on the total weight of the edges that leave one state."""
-        if self.costs is not None:
+        if not self.distinguishes:
             return float(self.degree)
-        return min(float(self.degree), self.same_label + self.z * self.degree) * (1 + 2**-40)
+        wrong = self.float_of(self.smallest_cost)
+        return min(float(self.degree), self.same_label + wrong * self.degree) * (1 + 2**-40)
 
     @cached_property
     def same_label(self) -> int:
