@@ -10,10 +10,13 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import oracles
 from hypothesis import strategies as st
 
 from dpauto import MDP, NFA, Language, MarkovChain
+from dpauto.arrays import START, Automaton
+from dpauto.words import Alphabet
 
 Word = tuple[Hashable, ...]
 
@@ -141,6 +144,26 @@ def mdp_parts(draw: st.DrawFn, *, max_states: int = 4, max_actions: int = 3) -> 
 def mdps(**options: Any) -> st.SearchStrategy[MDP]:
     """Markov decision processes; `options` are those of `mdp_parts`."""
     return mdp_parts(**options).map(lambda parts: MDP(**parts))
+
+
+@st.composite
+def automata(draw: st.DrawFn, max_states: int = 6, max_symbols: int = 3) -> Automaton:
+    """Arrays of any kind: ambiguous, with useless states, without final states."""
+    size, symbols = draw(st.integers(1, max_states)), draw(st.integers(1, max_symbols))
+    state, symbol = st.integers(0, size - 1), st.integers(0, symbols - 1)
+    edges = draw(st.lists(st.tuples(state, state, symbol), max_size=3 * size))
+    first = draw(st.lists(st.tuples(state, symbol), min_size=1, max_size=4))
+    final = draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    columns = np.array(edges, dtype=np.int64).reshape(-1, 3).T
+    heads, labels = np.array(first, dtype=np.int64).T
+    return Automaton.of(
+        alphabet=Alphabet([f"s{k}" for k in range(symbols)]),
+        states=[f"q{k}" for k in range(size)],
+        start=START,
+        start_edges=(heads, labels),
+        edges=(columns[0], columns[1], columns[2]),
+        final=np.array(final),
+    )
 
 
 # -- languages --------------------------------------------------------------------------------
