@@ -45,12 +45,14 @@ __all__ = [
     "InvalidWord",
     "KeyedBits",
     "Language",
+    "Ledger",
     "MarkovChain",
     "MissingDependency",
     "NotPrivateWarning",
     "Online",
     "PermuteAndFlip",
     "PrivacyWarning",
+    "ReleasePlan",
     "SeededBits",
     "StateLimitExceeded",
     "SystemBits",
@@ -65,6 +67,10 @@ __all__ = [
     "hamming_distance",
     "mnfa",
     "neighbour_report",
+    "release_batch",
+    "release_dask",
+    "release_spark",
+    "release_table",
     "sampled_neighbours",
     "sioux_falls",
 ]
@@ -81,6 +87,14 @@ _NAMES_BY_MODULE = {
     # The function is `dpauto.audit`; were its module named so too, importing one would hide the
     # other.
     "auditing": ["audit", "audit_releases"],
+    "batch": [
+        "Ledger",
+        "ReleasePlan",
+        "release_batch",
+        "release_dask",
+        "release_spark",
+        "release_table",
+    ],
     "calibration": ["Certificate", "certify"],
     "errors": [
         "AmbiguousAutomaton",
@@ -137,6 +151,14 @@ if TYPE_CHECKING:
         sampled_neighbours,
     )
     from dpauto.auditing import audit, audit_releases
+    from dpauto.batch import (
+        Ledger,
+        ReleasePlan,
+        release_batch,
+        release_dask,
+        release_spark,
+        release_table,
+    )
     from dpauto.calibration import Certificate, certify
     from dpauto.errors import (
         AmbiguousAutomaton,

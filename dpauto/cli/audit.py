@@ -58,7 +58,7 @@ def command(
         costs=costs,
         certificate=certificate,
     )
-    language = options.ModelChoice(model, **reading).language(length)
+    language = options.read(model, **reading).language(length)
     built = choice.build(language, SymbolTexts(language.alphabet, name=model))
     found = audit(built, over=over.replace("-", " "))
     click.echo(f"mechanism         {built.name}")

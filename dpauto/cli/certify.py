@@ -11,6 +11,7 @@ from dpauto.cli.progress import progress_of_work
 from dpauto.errors import InvalidArgument, InvalidCertificate, InvalidFile
 
 if TYPE_CHECKING:
+    from dpauto.batch import ObservedModel
     from dpauto.calibration import Certificate
 
 __all__ = ["command"]
@@ -56,7 +57,7 @@ def command(
     if (model is None) == (model_named is None):
         raise InvalidArgument("name one MODEL")
     source = model if model is not None else str(model_named)
-    chosen = options.ModelChoice(source, **reading)
+    chosen = options.read(source, **reading)
     if check is not None:
         _check(chosen, check)
         return
@@ -76,7 +77,7 @@ def command(
     _print(certificate)
 
 
-def _check(chosen: options.ModelChoice, check: str) -> None:
+def _check(chosen: ObservedModel, check: str) -> None:
     from dpauto.calibration import Certificate
 
     try:

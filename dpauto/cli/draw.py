@@ -55,7 +55,7 @@ def command(
             raise InvalidArgument("--errors goes with --word")
         if source is None:
             raise InvalidArgument("there is nothing to draw: name a MODEL or a --word")
-        drawn: Any = options.ModelChoice(source, **reading).model
+        drawn: Any = options.read(source, **reading).model
     else:
         if errors is None:
             raise InvalidArgument("--word needs --errors, the number of wrong symbols")
@@ -76,5 +76,5 @@ def _product(word: str, errors: int, source: str | None, reading: dict[str, Any]
     if source is None:
         more = options.symbols(reading["alphabet"]) or []
         return mnfa(texts, errors, Language.all_words(dict.fromkeys([*texts, *more]), len(texts)))
-    language = options.ModelChoice(source, **reading).language(len(texts))
+    language = options.read(source, **reading).language(len(texts))
     return mnfa(SymbolTexts(language.alphabet, name=source).parse(texts), errors, language)

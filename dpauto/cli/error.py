@@ -49,7 +49,7 @@ def command(
     from dpauto.formats import open_trips
 
     values = [part.strip() for part in epsilons.split(",")]
-    chosen = options.ModelChoice(model, after=after, separator=separator, **reading)
+    chosen = options.read(model, after=after, separator=separator, **reading)
     with open_trips(
         trips, format=trips_format, column=column, after=after, separator=separator
     ) as rows:

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dpauto.errors import DpautoError, InvalidArgument
 from dpauto.formats import MODEL_FORMATS, read_model
 
 if TYPE_CHECKING:
-    from dpauto.formats import Model
-    from dpauto.language import Language
+    from dpauto.batch import ObservedModel
 
 __all__ = [
-    "ModelChoice",
     "adjacency_option",
     "certificate_option",
     "costs_option",
@@ -25,6 +22,7 @@ __all__ = [
     "model_argument",
     "model_option",
     "model_options",
+    "read",
     "reading_options",
     "symbols",
     "trips_options",
@@ -104,7 +102,7 @@ reading_options = _all(
 trips_options = _all(
     click.option(
         "--trips-format",
-        type=click.Choice(["text", "csv", "tsv", "parquet"]),
+        type=click.Choice(["text", "csv", "tsv", "parquet", "arrow"]),
         help="Format of TRIPS, whatever its suffix says.",
     ),
     click.option(
@@ -112,7 +110,7 @@ trips_options = _all(
         default="trip",
         show_default=True,
         metavar="NAME",
-        help="Column of the trips in CSV, TSV and Parquet.",
+        help="Column of the trips in tables.",
     ),
 )
 
@@ -158,63 +156,30 @@ certificate_option = click.option(
 )
 
 
-class ModelChoice:
-    """The model of a command and how its runs are observed.
+def read(
+    source: str,
+    *,
+    format_: str | None,
+    states: str,
+    initial: str | None,
+    alphabet: str | None,
+    observe: str,
+    after: str | None = None,
+    separator: str | None = None,
+) -> ObservedModel:
+    """Return the model that a command names, and how its runs are observed."""
+    from dpauto.batch import ObservedModel
 
-    Attributes
-    ----------
-    source : str
-        As the user named it.
-    model : NFA, MarkovChain, MDP, EveryWord or WordList
-    """
-
-    def __init__(
-        self,
-        source: str,
-        *,
-        format_: str | None,
-        states: str,
-        initial: str | None,
-        alphabet: str | None,
-        observe: str,
-        after: str | None = None,
-        separator: str | None = None,
-    ) -> None:
-        from dpauto.models import MDP
-
-        self.source = source
-        self.model: Model = read_model(
-            source,
-            format=format_,
-            states=states,
-            initial=initial,
-            alphabet=symbols(alphabet),
-            after=after,
-            separator=separator,
-        )
-        self._options: dict[str, Any] = {}
-        if isinstance(self.model, MDP):
-            self._options["observe"] = observe
-        elif observe != "states":
-            raise InvalidArgument("observe: only MDPs have actions to observe")
-
-    def language(self, length: int) -> Language:
-        """Return the language of a length.
-
-        Raises
-        ------
-        DpautoError
-            As the model's own method does, with the model's name in front where it is not about
-            the length.
-        """
-        try:
-            language: Language = self.model.language(length, **self._options)
-        except DpautoError as error:
-            text = str(error)
-            if text.startswith("length"):
-                raise
-            raise type(error)(f"{self.source}: {text}") from None
-        return language
+    model = read_model(
+        source,
+        format=format_,
+        states=states,
+        initial=initial,
+        alphabet=symbols(alphabet),
+        after=after,
+        separator=separator,
+    )
+    return ObservedModel(model, observe=observe, name=source)
 
 
 def symbols(text: str | None) -> list[str] | None:

@@ -17,6 +17,8 @@ def progress_of_trips() -> Iterator[Callable[[int], object]]:
         return
     from tqdm import tqdm
 
+    # Its watching thread would forbid the run to fork.
+    tqdm.monitor_interval = 0
     with tqdm(unit=" trips", leave=False) as bar:
         yield bar.update
 

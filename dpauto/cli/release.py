@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,8 @@ from dpauto.cli.progress import progress_of_trips
 from dpauto.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from dpauto.batch import Outcome
+    from dpauto.batch import Outcome, ReleasePlan
+    from dpauto.formats.trips import TripSource
     from dpauto.randomness import BitSource
 
 __all__ = ["command"]
@@ -49,6 +51,20 @@ __all__ = ["command"]
     show_default=True,
     help="What to do with a trip that cannot be released; skip leaves it out.",
 )
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Keep a journal beside OUT, and go on where an interrupted run of this command stopped.",
+)
+@click.option("--ledger", metavar="FILE", help="SQLite file of what each person has spent so far.")
+@click.option("--subject", metavar="COLUMN", help="With --ledger: whose trips they are.")
+@click.option("--budget", metavar="E", help="With --ledger: what each person may spend in all.")
+@click.option(
+    "--workers", type=int, metavar="N", help="Processes to use; by default one per processor."
+)
+@click.option(
+    "--dask", metavar="ADDRESS", help="Release on a Dask cluster: its scheduler, or 'local'."
+)
 @options.trips_options
 @options.reading_options
 @options.model_options
@@ -60,7 +76,12 @@ def command(
     seed: int | None,
     key_file: str | None,
     record_column: str | None,
-    on_error: str,
+    resume: bool,
+    ledger: str | None,
+    subject: str | None,
+    budget: str | None,
+    workers: int | None,
+    dask: str | None,
     trips_format: str | None,
     column: str,
     after: str | None,
@@ -83,51 +104,120 @@ def command(
     dpauto release walks.txt --after : --model edges.csv.gz --states links --epsilon 5 -o out.txt
     """
     from dpauto.formats import open_trips
-    from dpauto.formats.files import writing
 
     keyed = key_file is not None
     if record_column is not None and not keyed:
         raise InvalidArgument("--id names the ids of a keyed release; give --key-file too")
+    if not (ledger is None) == (subject is None) == (budget is None):
+        raise InvalidArgument("--ledger, --subject and --budget go together")
+    if resume and not (keyed or seed is not None):
+        raise InvalidArgument("--resume needs --key-file: only then is no trip released twice")
     source = _bits(seed, key_file)
     with open_trips(
         trips,
         format=trips_format,
         column=column,
         record_column=record_column,
+        subject_column=subject,
         records=keyed,
         after=after,
         separator=separator,
     ) as rows:
-        releaser = _releaser(model, source, after=after, separator=separator, **others)
-        with writing(output) as out, progress_of_trips() as advance:
-            outcome = releaser.release(
-                rows, rows.writer(out), keyed=keyed, skip=on_error == "skip", advance=advance
-            )
+        # In text the id stands before --after, in no column.
+        ids = (record_column or after) if keyed else None
+        plan = _plan(
+            model,
+            rng=source,
+            record_column=ids,
+            column=column,
+            after=after,
+            separator=separator,
+            **others,
+        )
+        outcome = _run(
+            rows,
+            plan,
+            output,
+            resume=resume,
+            ledger=ledger,
+            budget=budget,
+            workers=workers,
+            dask=dask,
+        )
     _report(outcome, seed)
 
 
-def _releaser(
+def _plan(
     model: str,
-    source: BitSource,
     *,
+    rng: BitSource,
+    record_column: str | None,
+    column: str,
     epsilon: str,
     adjacency: int,
     mechanism: str,
     costs: str | None,
     certificate: str | None,
+    on_error: str,
+    separator: str | None,
     **reading: Any,
-) -> Any:
-    from dpauto.batch import MechanismChoice, TripReleaser
-    from dpauto.privacy import Privacy
+) -> ReleasePlan:
+    from dpauto.batch import ReleasePlan
 
-    choice = MechanismChoice(
-        mechanism,
-        Privacy.of(epsilon=epsilon, adjacency=adjacency),
+    return ReleasePlan(
+        options.read(model, separator=separator, **reading),
+        epsilon=epsilon,
+        adjacency=adjacency,
+        mechanism=mechanism,
         costs=costs,
         certificate=certificate,
+        rng=rng,
+        column=column,
+        record_column=record_column,
+        separator=separator,
+        on_error=on_error,
     )
-    chosen = options.ModelChoice(model, **reading)
-    return TripReleaser(chosen.language, choice.build, rng=source, name=model)
+
+
+def _run(
+    rows: TripSource,
+    plan: ReleasePlan,
+    output: str,
+    *,
+    resume: bool,
+    ledger: str | None,
+    budget: str | None,
+    workers: int | None,
+    dask: str | None,
+) -> Outcome:
+    """Release with everything that was asked for around it, each closed in its turn."""
+    from dpauto.batch import DaskWorkers, Journal, Ledger, release_trips
+    from dpauto.formats.files import writing
+
+    with ExitStack() as stack:
+        journal = stack.enter_context(Journal(output, plan)) if resume else None
+        book = None
+        if ledger is not None:
+            book = stack.enter_context(Ledger(ledger, budget=budget or ""))
+            if output != "-" and journal is None:
+                stack.enter_context(book.all_or_nothing())
+        helpers = workers if dask is None else stack.enter_context(DaskWorkers(plan, dask))
+        with (
+            writing(output, beside=None if journal is None else journal.beside) as out,
+            progress_of_trips() as advance,
+        ):
+            outcome = release_trips(
+                rows,
+                rows.writer(out),
+                plan,
+                workers=helpers,
+                journal=journal,
+                ledger=book,
+                advance=advance,
+            )
+        if journal is not None:
+            journal.finish()
+    return outcome
 
 
 def _bits(seed: int | None, key_file: str | None) -> BitSource:

@@ -40,7 +40,7 @@ def command(model: str, length: int, adjacency: int, samples: int, **reading: An
     """
     from dpauto.accuracy import sampled_neighbours
 
-    chosen = options.ModelChoice(model, **reading)
+    chosen = options.read(model, **reading)
     language = chosen.language(length)
     rows = [("model", model), *_facts(chosen.model)]
     rows.append(("length", str(length)))

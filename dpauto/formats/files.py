@@ -99,11 +99,17 @@ def read_bytes(name: str) -> bytes:
 
 
 @contextmanager
-def writing(name: str) -> Iterator[BinaryIO]:
+def writing(name: str, *, beside: str | None = None) -> Iterator[BinaryIO]:
     """Open a file for writing bytes that appears under its name only when all went well.
 
     With "-" or a device the bytes go there directly. A name that ends in ``.gz`` is compressed,
     without a time stamp, so that equal content gives equal files.
+
+    Parameters
+    ----------
+    name : str
+    beside : str, optional
+        File that holds the bytes until they are complete; by default one with a new random name.
 
     Raises
     ------
@@ -124,7 +130,10 @@ def writing(name: str) -> Iterator[BinaryIO]:
         return
     folder, base = os.path.split(place)
     try:
-        handle, beside = tempfile.mkstemp(prefix=f".{base}.", suffix=".part", dir=folder)
+        if beside is None:
+            handle, beside = tempfile.mkstemp(prefix=f".{base}.", suffix=".part", dir=folder)
+        else:
+            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, name) from None
     with ExitStack() as undo:

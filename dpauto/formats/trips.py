@@ -36,15 +36,18 @@ class Trip:
     texts : list of str or None
         Texts of the word's symbols, or None for a row that is copied through.
     record : str or None
-        What identifies the row's subject, where an id was asked for.
+        What identifies the row, where an id was asked for.
     frame : object
         What the writer needs to put a word in this one's place.
+    subject : str or None
+        The person whose trip it is, where that was asked for.
     """
 
     row: int
     texts: list[str] | None
     record: str | None
     frame: Any
+    subject: str | None = None
 
 
 class TripWriter(Protocol):
@@ -58,10 +61,14 @@ class TripWriter(Protocol):
 
 
 class TripSource(Protocol):
-    """Rows with words, from one file."""
+    """Rows with words, from one file; `column` names that of the words in tables."""
 
     name: str
     separator: Separator
+
+    @property
+    def column(self) -> str | None:
+        """The column of the words, in tables."""
 
     def __iter__(self) -> Iterator[Trip]: ...
 
@@ -148,6 +155,7 @@ class TextTrips:
         preamble: bool = False,
     ) -> None:
         self.name, self.separator = name, separator
+        self.column: str | None = None
         self._lines, self._after = lines, after
         self._records, self._preamble = records, preamble
 
@@ -233,6 +241,8 @@ class CsvTrips:
         Name of the trips' column.
     record_column : str or None
         Name of the column that identifies rows.
+    subject_column : str or None
+        Name of the column of the people whose trips they are.
     separator : Separator
 
     Raises
@@ -249,9 +259,10 @@ class CsvTrips:
         column: str,
         record_column: str | None,
         separator: Separator,
+        subject_column: str | None = None,
         delimiter: str | None = None,
     ) -> None:
-        self.name, self.separator = name, separator
+        self.name, self.column, self.separator = name, column, separator
         first = lines.readline()
         if not first.strip():
             raise InvalidFile(f"{name}: the file is empty")
@@ -262,6 +273,7 @@ class CsvTrips:
         self._header = self._next() or []
         self._column = self._find(column, "--column")
         self._record = None if record_column is None else self._find(record_column, "--id")
+        self._subject = None if subject_column is None else self._find(subject_column, "--subject")
 
     def _find(self, column: str, option: str) -> int:
         exact = [k for k, cell in enumerate(self._header) if cell.strip() == column]
@@ -292,7 +304,8 @@ class CsvTrips:
                     f" {len(self._header)}"
                 )
             record = None if self._record is None else cells[self._record]
-            yield Trip(row, self.separator.split(cells[self._column]), record, cells)
+            subject = None if self._subject is None else cells[self._subject]
+            yield Trip(row, self.separator.split(cells[self._column]), record, cells, subject)
             row = self._reader.line_num + 1
 
     def writer(self, out: BinaryIO) -> TripWriter:
@@ -336,11 +349,21 @@ class _Encoder:
         return self._out.write(text.encode())
 
 
-_FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
+_FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
 
 
 def trip_format(name: str, chosen: str | None = None) -> str:
-    """Return "text", "csv", "tsv" or "parquet": what was chosen, or what the suffix tells.
+    """Return "text", "csv", "tsv", "parquet" or "arrow": what was chosen, or what the suffix tells.
 
     Examples
     --------
@@ -357,6 +380,7 @@ def open_trips(
     format: str | None = None,  # noqa: A002
     column: str = "trip",
     record_column: str | None = None,
+    subject_column: str | None = None,
     records: bool = False,
     after: str | None = None,
     separator: str | None = None,
@@ -367,10 +391,10 @@ def open_trips(
     ----------
     name : str
         A path, or "-" for standard input.
-    format : {"text", "csv", "tsv", "parquet"}, optional
+    format : {"text", "csv", "tsv", "parquet", "arrow"}, optional
         By default what the suffix tells, text where it tells nothing.
-    column, record_column : str
-        Columns of the trips and of the ids, in tables.
+    column, record_column, subject_column : str
+        Columns of the trips, of their ids and of the people whose they are, in tables.
     records : bool
         Whether every trip needs an id: in a table its `record_column`, in text what stands before
         `after`.
@@ -396,16 +420,23 @@ def open_trips(
         raise InvalidArgument(
             "id: text trips have no columns; with --key-file the text before --after is the id"
         )
+    if kind == "text" and subject_column is not None:
+        raise InvalidArgument("subject: text trips have no columns; a ledger needs a table")
     if records and (after if kind == "text" else record_column) is None:
         raise InvalidArgument(
             "id: a keyed release needs an id for every trip: --id COLUMN in a table, --after TEXT"
             " in text"
         )
-    if kind == "parquet":
-        from dpauto.formats.parquet import ParquetTrips
+    if kind in ("parquet", "arrow"):
+        from dpauto.formats.arrow import open_arrow
 
-        with ParquetTrips.open(
-            name, column=column, record_column=record_column, separator=marks
+        with open_arrow(
+            name,
+            kind,
+            column=column,
+            record_column=record_column,
+            subject_column=subject_column,
+            separator=marks,
         ) as table:
             yield table
         return
@@ -425,6 +456,7 @@ def open_trips(
                 name,
                 column=column,
                 record_column=record_column,
+                subject_column=subject_column,
                 separator=marks,
                 delimiter="\t" if kind == "tsv" else None,
             )

@@ -1,0 +1,153 @@
+"""Dask: blocks of a run on a cluster's workers, and frames that lie there."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Self
+
+from dpauto.batch.batches import release_batch
+from dpauto.batch.engine import TRIP_ERRORS, Block, Result
+from dpauto.batch.frames import adapted
+from dpauto.batch.plan import ReleasePlan
+from dpauto.batch.workers import Pending
+from dpauto.errors import InvalidArgument, InvalidWord, MissingDependency
+
+__all__ = ["DaskWorkers", "release_dask"]
+
+#: Columns of the batches that travel.
+_ROW, _ID, _TRIP = "row", "id", "trip"
+
+#: How often a block may lose its worker.
+RETRIES = 10
+
+
+class DaskWorkers:
+    """Releases blocks on the workers of a Dask cluster; see `dpauto.batch.workers.Workers`.
+
+    Parameters
+    ----------
+    plan : ReleasePlan
+        Keyed (or seeded), since a block whose worker is lost is released again.
+    address : str
+        Of the scheduler, or "local" for a cluster of this machine's processors.
+
+    Raises
+    ------
+    InvalidArgument
+        If the plan has no key, or there is no scheduler at the address.
+    MissingDependency
+        If dask.distributed or pyarrow is not installed.
+    """
+
+    def __init__(self, plan: ReleasePlan, address: str) -> None:
+        try:
+            import pyarrow as pa
+
+            distributed: Any = import_module("distributed")
+        except ImportError:
+            raise MissingDependency("Dask needs distributed: pip install 'dpauto[dask]'") from None
+        if not (plan.keyed or plan.seeded):
+            raise InvalidArgument(
+                "dask: a block whose worker is lost is released again, and that would be one more"
+                " release; give a key and ids"
+            )
+        self._pa = pa
+        self._cluster: Any = None
+        if address == "local":
+            self._cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=None)
+        try:
+            self._client = distributed.Client(self._cluster or address, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise InvalidArgument(f"dask: no scheduler answers at {address}") from error
+        # Rows always travel, so that they can be told apart when some are left out.
+        self._plan = plan.altered(
+            column=_TRIP,
+            record_column=None if plan.record_column is None else _ID,
+            row_column=_ROW,
+            on_error="skip" if plan.skips else "stop",
+        )
+        self.ahead = 2 * max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+
+    def submit(self, block: Block) -> Pending:
+        """Send a block to the cluster."""
+        pa = self._pa
+        columns = {
+            _ROW: pa.array(block.rows, pa.int64()),
+            _TRIP: pa.array(block.words, pa.list_(pa.string())),
+        }
+        if block.records is not None:
+            columns[_ID] = pa.array(block.records, pa.string())
+        batch = pa.record_batch(columns)
+        # Not pure: Dask would put a hash of the words into the names that its pages show.
+        future = self._client.submit(
+            release_batch, batch, plan=self._plan, pure=False, retries=RETRIES
+        )
+        return lambda: self._collect(block, future)
+
+    def _collect(self, block: Block, future: Any) -> list[Result]:
+        try:
+            batch = future.result()
+        except TRIP_ERRORS:
+            # One word ends the run. Which one is found here, where the file is known.
+            return self._plan.engine.release(block)
+        released = dict(
+            zip(batch.column(_ROW).to_pylist(), batch.column(_TRIP).to_pylist(), strict=True)
+        )
+        left_out = InvalidWord("the trip was left out")
+        return [released.get(row, left_out) for row in block.rows]
+
+    def close(self) -> None:
+        """Leave the cluster, and end it if it is our own."""
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def release_dask(frame: Any, *, plan: ReleasePlan) -> Any:
+    """Release the words of a Dask DataFrame, partition by partition.
+
+    Lazy, as everything in Dask: words are released each time a result is computed, so the plan has
+    to be keyed.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        Its words are text, or lists of strings or integers.
+    plan : ReleasePlan
+        With `KeyedBits` (or, for experiments, a seed) and a `record_column`. Ids must be distinct
+        over all partitions; that is only checked within each.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+
+    Raises
+    ------
+    InvalidArgument
+        If the plan has no key.
+    """
+    if plan.record_column is None or not (plan.keyed or plan.seeded):
+        raise InvalidArgument(
+            "plan: Dask runs tasks again when a worker is lost, and each run would be one more"
+            " release; give KeyedBits and a record_column"
+        )
+    return frame.map_partitions(_released, plan, meta=frame._meta)
+
+
+def _released(part: Any, plan: ReleasePlan) -> Any:
+    """Release a pandas frame as one Arrow batch."""
+    import pyarrow as pa
+
+    columns = [plan.column] if plan.record_column is None else [plan.column, plan.record_column]
+    number = "__row__"
+    small = part[columns].assign(**{number: range(len(part))})
+    batch = pa.RecordBatch.from_pandas(small, preserve_index=False)
+    released = release_batch(batch, plan=plan)
+    kept = released.column(number).to_pylist()
+    return adapted(part).replaced(plan.column, released.column(plan.column), kept)
