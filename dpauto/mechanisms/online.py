@@ -12,7 +12,7 @@ import numpy as np
 from dpauto.language import Language
 from dpauto.mechanisms.base import Mechanism
 from dpauto.passes import Undecided
-from dpauto.passes.weights import ball
+from dpauto.passes.weights import ball, floor_and_ceiling
 from dpauto.privacy import Epsilon
 from dpauto.randomness import WORD_BITS, Tape
 from dpauto.words import IntArray, Symbol
@@ -107,11 +107,7 @@ class Online(Mechanism):
 
             with ctx.workprec(bits + 32):
                 keep = 1 / (1 + (choices - 1) * ball(-self.exponent).exp())
-                scaled = keep * arb((1, bits))
-                found = (
-                    int(scaled.lower().floor().unique_fmpz()),
-                    int(scaled.upper().ceil().unique_fmpz()),
-                )
+                found = floor_and_ceiling(keep * arb((1, bits)))
             self._thresholds[choices, bits] = found
         return found
 

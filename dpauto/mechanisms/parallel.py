@@ -39,8 +39,8 @@ def parse_workers(workers: int | None) -> int:
 def process_context() -> BaseContext:
     """Return how to start processes.
 
-    Forking costs milliseconds, a fresh interpreter nearly a second; but a process with other threads
-    must not be forked.
+    Forking costs milliseconds, a fresh interpreter nearly a second; but a process with other
+    threads must not be forked.
     """
     can_fork = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
     return multiprocessing.get_context("fork" if can_fork else "spawn")

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpauto.passes.layers import Undecided, uniform_ball
-from dpauto.passes.weights import ball
+from dpauto.passes.weights import ball, floor_and_ceiling
 from dpauto.randomness import WORD_BITS, Tape
 from dpauto.words import IntArray
 
@@ -81,8 +81,9 @@ class AllWordsTable:
             low, high = [], []
             for _ in range(self.entries):
                 scale = scale * step
-                low.append(max(0, int(scale.lower().floor().unique_fmpz())))
-                high.append(int(scale.upper().ceil().unique_fmpz()))
+                below, above = floor_and_ceiling(scale)
+                low.append(max(0, below))
+                high.append(above)
         return low, high
 
     @cached_property

@@ -4,8 +4,8 @@ Most releases stay near the trip. Inside the corridor, the states from which the
 within a few steps, V follows the recursion; all states outside share one upper bound Ū_i at layer
 i. The result dominates V, so a race with the dominating total proposes words too often, and those
 that leave the corridor at (i, q) are kept with probability V_i(q) / Ū_i, the true V_i(q) coming
-from a pass over what q can reach. A proposal that is not kept never happened. This is thinning again: the
-law is exactly that of the full pass.
+from a pass over what q can reach. A proposal that is not kept never happened. This is thinning
+again: the law is exactly that of the full pass.
 
 In the corridor's own automaton state 0 stands for everything outside. Its entries are set, layer by
 layer, to Ū_i: since the next `radius` symbols from there are all wrong,
@@ -84,7 +84,7 @@ class _LocalWeights(Weights):
 
     @cached_property
     def uniform_data(self) -> FloatArray:
-        return self.z * self._times
+        return np.asarray(self.z * self._times, dtype=np.float64)
 
     @cached_property
     def degree(self) -> int:
@@ -318,7 +318,7 @@ class _Everything:
     """Stands for "no nearest word": all words from a start are outside, by their first edge."""
 
     count, distance = 0, 0
-    states = None
+    states: list[int] | None = None
 
     def __init__(self, weights: Weights, word: IntArray) -> None:
         a = weights.automaton

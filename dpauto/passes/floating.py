@@ -14,7 +14,7 @@ import numpy as np
 from dpauto.arrays import BoolArray, ragged
 from dpauto.passes.layers import Layers, Undecided
 from dpauto.passes.nearest import Nearest
-from dpauto.passes.weights import FloatArray, Weights, stride_for
+from dpauto.passes.weights import FloatArray, Weights, stride_for, view
 from dpauto.randomness import Tape
 from dpauto.words import IntArray
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FloatLayers", "FloatPass"]
 
 #: Rescaling brings the largest entry of a word's layer to this power of two ...
-TOP = 900
+TOP = 880
 #: ... and sets to 0 what is then below this one. Between two rescalings no entry moves by more
 #: than 2**100 either way, so none becomes infinite or subnormal.
 FLOOR = 2.0**-900
@@ -174,7 +174,8 @@ class FloatPass:
     def _edge_data(self, i: int, rows: int) -> FloatArray:
         """Weights of the edges at layer i under symbol costs."""
         labels = self.weights.automaton.label[: self.weights.indices[0][rows]]
-        return self.weights.float_table[int(self.words[0, i])][labels]
+        data: FloatArray = self.weights.float_table[int(self.words[0, i])][labels]
+        return data
 
     def _matcher(self) -> Callable[[int, int, FloatArray, FloatArray], None]:
         """What raises the weight of the edges that carry the true symbol from z to 1."""
@@ -209,7 +210,7 @@ class FloatPass:
         entries = states[self.words.T] * self.width + np.arange(self.width)
         inside = states[self.words.T] >= 0
         if self.width == 1 and inside.all():
-            return entries[:, 0].tolist()
+            return list(entries[:, 0].tolist())
         return [row[keep] for row, keep in zip(entries, inside, strict=True)]
 
     def _rescale(self, i: int, layer: FloatArray) -> None:
@@ -233,10 +234,10 @@ class FloatPass:
 
     def layer(self, i: int) -> FloatArray:
         """Return layer i, computed again from the next kept one if need be; shape (N * B,)."""
-        if i == self.length:
-            return self.kept[-1]
-        if i % self._stride == 0:
-            return self.kept[i // self._stride - 1]
+        found: FloatArray
+        if i == self.length or i % self._stride == 0:
+            found = self.kept[-1 if i == self.length else i // self._stride - 1]
+            return found
         first = i // self._stride * self._stride
         if self._segment[0] != first:
             top = min(self.length, first + self._stride)
@@ -244,7 +245,8 @@ class FloatPass:
             for _ in self._descend(top, first + 1, self.layer(top), lambda j: block[j - first - 1]):
                 pass
             self._segment = (first, block)
-        return self._segment[1][i - first - 1]
+        found = self._segment[1][i - first - 1]
+        return found
 
     # -- leaving edges ----------------------------------------------------------------------------
 
@@ -255,14 +257,14 @@ class FloatPass:
         entries = entries[order]
         pointer = np.searchsorted(self._steps[order], np.arange(self.length + 1)).tolist()
         gathered = self._gathered
-        entry, target, place = _view(entries), _view(gathered), _view(order)
+        entry, target, place = view(entries), view(gathered), view(order)
 
         def collect(i: int, layer: FloatArray) -> None:
             lo, hi = pointer[i - 1], pointer[i]
             if hi - lo > 12:
                 gathered[order[lo:hi]] = layer[entries[lo:hi]]
             else:
-                value = _view(layer)
+                value = view(layer)
                 for k in range(lo, hi):
                     target[place[k]] = value[entry[k]]
 
@@ -343,7 +345,9 @@ class FloatPass:
                 continue
         if not starts:
             return {}
-        decided = self._walk_together(starts, written, tapes) if starts else []
+        if not starts:
+            return {}
+        decided = self._walk_together(starts, written, tapes)
         return {b: written[row] for row, (b, _, _) in enumerate(starts) if decided[row]}
 
     def _walk_together(
@@ -459,7 +463,7 @@ class FloatLayers(Layers):
         w, block, width, b = self.weights, self._pass, self._pass.width, self._b
         indptr, head, label = w.views
         lo, hi, symbol, z = indptr[state], indptr[state + 1], self._symbols[i], w.z
-        after = _view(block.layer(i + 1))
+        after = view(block.layer(i + 1))
         total, reached = 0.0, []
         for e in range(lo, hi):
             weight = after[head[e] * width + b]
@@ -478,7 +482,7 @@ class FloatLayers(Layers):
             if value > target + margin:
                 if k and reached[k - 1] >= target - margin:
                     break
-                return lo + k
+                return int(lo + k)
         raise Undecided
 
     def choose_later(self, i: int, tape: Tape, index: int) -> int | None:
@@ -504,11 +508,6 @@ class FloatLayers(Layers):
         """Let the thread's next pass use the memory of a block that is this word alone."""
         if self._pass.width == 1:
             self._pass.close()
-
-
-def _view(array: Any) -> Any:
-    """A view for reading and writing one entry at a time, which numpy does slowly."""
-    return memoryview(array)
 
 
 def _ldexp(values: FloatArray, shift: IntArray) -> FloatArray:

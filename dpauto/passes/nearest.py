@@ -126,7 +126,7 @@ class NearestWords:
     word : int array, shape (n,)
     """
 
-    states = None
+    states: list[int] | None = None
 
     def __init__(self, weights: Weights, word: IntArray) -> None:
         self._weights, self._word = weights, word

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from dpauto.words import Costs, IntArray
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = ["FloatArray", "Weights", "ball", "midpoint", "stride_for"]
+__all__ = ["FloatArray", "Weights", "ball", "floor_and_ceiling", "midpoint", "stride_for", "view"]
 
 FloatArray = NDArray[np.float64]
 
@@ -26,6 +26,21 @@ def ball(value: Fraction | int) -> arb:
     from flint import arb, fmpq
 
     return arb(fmpq(Fraction(value).numerator, Fraction(value).denominator))
+
+
+def floor_and_ceiling(value: arb) -> tuple[int, int]:
+    """Return the largest integer surely at most a ball's number, and the least surely at least."""
+
+    def exact(side: arb) -> Fraction:
+        mantissa, power = side.man_exp()
+        return Fraction(int(mantissa)) * Fraction(2) ** int(power)
+
+    return math.floor(exact(value.lower())), math.ceil(exact(value.upper()))
+
+
+def view(array: NDArray[Any]) -> Any:
+    """Return a view for reading and writing one entry at a time, which numpy does slowly."""
+    return memoryview(array)  # type: ignore[arg-type]
 
 
 def midpoint(value: arb) -> float:
@@ -89,17 +104,22 @@ class Weights:
 
     def row(self, symbol: int) -> IntArray:
         """Return the cost in units of writing each symbol where `symbol` is true, shape (m,)."""
+        row: IntArray
         if self.costs is not None:
-            return self.costs.matrix[symbol]
+            row = self.costs.matrix[symbol]
+            return row
         row = np.ones(len(self.automaton.alphabet), dtype=np.int64)
         row[symbol] = 0
         return row
 
     def edge_costs(self, symbol: int, labels: IntArray) -> IntArray:
         """Return the costs in units of edges with these labels where `symbol` is true."""
+        costs: IntArray
         if self.costs is not None:
-            return self.costs.matrix[symbol][labels]
-        return (labels != symbol).astype(np.int64)
+            costs = self.costs.matrix[symbol][labels]
+        else:
+            costs = (labels != symbol).astype(np.int64)
+        return costs
 
     def total(self, true: IntArray, written: IntArray) -> int:
         """Return the cost of one word for another, in units."""
@@ -147,25 +167,16 @@ class Weights:
 
     def reach(self, steps: int) -> list[float]:
         """Return the largest entry of (z A)^k 1 for k = 0 … steps, within 1e-9."""
-        found = self._reach
-        while len(found) <= steps:
-            layer = np.zeros(self.automaton.n_states)
-            self.product(self.automaton.n_states, self._reached, layer)
-            self._reached = layer
-            found.append(float(layer.max(initial=0.0)))
-        return found
-
-    @cached_property
-    def _reach(self) -> list[float]:
-        self._reached = np.ones(self.automaton.n_states)
-        return [1.0]
-
-    def product(self, rows: int, after: FloatArray, layer: FloatArray) -> None:
-        """Add the first `rows` rows of z A times `after` to `layer`."""
-        from scipy.sparse import _sparsetools
+        from scipy.sparse import csr_array
 
         indptr, head = self.indices
-        _sparsetools.csr_matvec(rows, len(after), indptr, head, self.uniform_data, after, layer)
+        size = self.automaton.n_states
+        matrix = csr_array((self.uniform_data, head, indptr), shape=(size, size))
+        layer, largest = np.ones(size), [1.0]
+        for _ in range(steps):
+            layer = matrix @ layer
+            largest.append(float(layer.max(initial=0.0)))
+        return largest
 
     @cached_property
     def row_sum(self) -> float:
@@ -198,10 +209,10 @@ class Weights:
         return self.unit_exponent * highest > 69
 
     @cached_property
-    def views(self) -> tuple[memoryview, memoryview, memoryview]:
+    def views(self) -> tuple[Any, Any, Any]:
         """(indptr, head, label) for reading one entry at a time, which numpy does slowly."""
         a = self.automaton
-        return memoryview(a.indptr), memoryview(a.head), memoryview(a.label)
+        return view(a.indptr), view(a.head), view(a.label)
 
     @cached_property
     def padded(self) -> tuple[IntArray, IntArray]:
