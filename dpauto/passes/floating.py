@@ -345,8 +345,6 @@ class FloatPass:
                 continue
         if not starts:
             return {}
-        if not starts:
-            return {}
         decided = self._walk_together(starts, written, tapes)
         return {b: written[row] for row, (b, _, _) in enumerate(starts) if decided[row]}
 
