@@ -138,10 +138,10 @@ def inside(law: Any, resolved: Any, rest: Fraction) -> bool:
     [
         # Permute-and-flip compares several uniforms with each other, so its regions have slanted
         # borders, which squares fill slowly; the others compare one uniform at a time.
-        (PermuteAndFlip(TWO, epsilon=2), "ab", 20_000, 0.05),
+        (PermuteAndFlip(TWO, epsilon=2), "ab", 15_000, 0.06),
         (PermuteAndFlip(TWO, epsilon=2), "cc", 100, 1e-9),
-        (PermuteAndFlip(FOUR, epsilon=3), "caa", 12_000, 0.1),
-        (PermuteAndFlip(Language.all_words("abc", 1), epsilon=2), "b", 12_000, 0.03),
+        (PermuteAndFlip(FOUR, epsilon=3), "caa", 8_000, 0.12),
+        (PermuteAndFlip(Language.all_words("abc", 1), epsilon=2), "b", 8_000, 0.04),
         (Exponential(TWO, epsilon=2), "ab", 4000, 1e-4),
         (Exponential(FOUR, epsilon=1), "aba", 8000, 2e-3),
         (Exponential(FOUR, epsilon=3), "caa", 8000, 1e-2),
@@ -159,6 +159,6 @@ def test_the_law_is_enclosed(mechanism, word, branches, unresolved):
 
 
 def test_the_enclosure_tells_mechanisms_apart():
-    resolved, rest = enclosed_law(PermuteAndFlip(TWO, epsilon=2), "ab", 20_000)
+    resolved, rest = enclosed_law(PermuteAndFlip(TWO, epsilon=2), "ab", 12_000)
     assert not inside(law_of(Exponential(TWO, epsilon=2), "ab"), resolved, rest)
     assert not inside(law_of(PermuteAndFlip(TWO, epsilon="9/5"), "ab"), resolved, rest)

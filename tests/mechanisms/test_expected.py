@@ -19,7 +19,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "expected"
 RESTRICTED = json.loads((FOLDER / "restricted_languages.json").read_text(encoding="utf-8"))
 UNCONSTRAINED = json.loads((FOLDER / "unconstrained.json").read_text(encoding="utf-8"))
 MECHANISMS = {"permute_and_flip": PermuteAndFlip, "exponential": Exponential}
-SAMPLES = 8_000
+SAMPLES = 6_000
 
 
 def language_of(case: dict) -> Language:

@@ -23,7 +23,7 @@ from dpauto.mechanisms import Exponential, Online, PermuteAndFlip
 from dpauto.models import NFA, MarkovChain
 from dpauto.words import Alphabet
 
-SAMPLES = 5_000
+SAMPLES = 3_000
 
 
 def guessing() -> Language:
