@@ -135,41 +135,55 @@ class Engine:
                 results[index] = result
         return results
 
-    def _release_length(self, part: Block) -> list[Result]:
-        """Release words that are all of one length."""
-        length = len(part.words[0])
+    def problems(self, block: Block) -> dict[int, TripError]:
+        """Return which words of a block cannot be released, and why, without releasing any."""
+        found: dict[int, TripError] = {}
+        for indices in block.lengths():
+            with self._lock:
+                wrong = self._parsed(block.part(indices))[1]
+            found.update({indices[k]: error for k, error in wrong.items()})
+        return found
+
+    def _parsed(self, part: Block) -> tuple[dict[int, Word], dict[int, TripError]]:
+        """Return the words of a part, all of one length, and what is wrong with the others."""
+        length, everywhere = len(part.words[0]), range(len(part.words))
         if length == 0:
-            return [InvalidWord("the trip is empty; it needs at least one symbol")] * len(
-                part.words
-            )
+            empty = InvalidWord("the trip is empty; it needs at least one symbol")
+            return {}, dict.fromkeys(everywhere, empty)
+        wrong: dict[int, TripError] = {}
+        words: dict[int, Word] = {}
         try:
             texts = self.texts(length)
-        except EmptyLanguage as error:
-            return [error] * len(part.words)
-        results: list[Result] = []
-        words: dict[int, Word] = {}
-        for k, symbols in enumerate(part.words):
-            try:
-                words[k] = texts.parse(symbols)
-                results.append(symbols)
-            except UnknownSymbol as error:
-                results.append(error)
-        try:
+            for k, symbols in enumerate(part.words):
+                try:
+                    words[k] = texts.parse(symbols)
+                except UnknownSymbol as error:
+                    wrong[k] = error
             mechanism = self.mechanism(length)
         except EmptyLanguage as error:
-            return [error if k in words else results[k] for k in range(len(results))]
+            return {}, {k: wrong.get(k, error) for k in everywhere}
         if getattr(mechanism, "certificate", None) is not None:
-            # The others of the part can be released, so this is found out before.
             for k in [k for k, word in words.items() if word not in mechanism.language]:
-                results[k] = InvalidWord(_UNCERTIFIED)
+                wrong[k] = InvalidWord(_UNCERTIFIED)
                 del words[k]
-        ids: Sequence[Hashable] | None = part.rows if self._by_row else part.records
-        records = None if ids is None else [ids[k] for k in words]
-        outputs = mechanism.release_many(words.values(), self._bits, records=records, workers=1)
-        for k, released in zip(words, outputs, strict=True):
-            results[k] = texts.format(released)
-        self._forget()
-        return results
+        return words, wrong
+
+    def _release_length(self, part: Block) -> list[Result]:
+        """Release words that are all of one length."""
+        words, wrong = self._parsed(part)
+        results: dict[int, Result] = {**wrong}
+        if words:
+            length = len(part.words[0])
+            texts = self.texts(length)
+            ids: Sequence[Hashable] | None = part.rows if self._by_row else part.records
+            records = None if ids is None else [ids[k] for k in words]
+            outputs = self.mechanism(length).release_many(
+                words.values(), self._bits, records=records, workers=1
+            )
+            for k, released in zip(words, outputs, strict=True):
+                results[k] = texts.format(released)
+            self._forget()
+        return [results[k] for k in range(len(part.words))]
 
     def _forget(self) -> None:
         """Drop the lengths that were used longest ago, beyond what there is room for."""

@@ -170,7 +170,8 @@ def _open_alone(path: Path) -> IO[bytes]:
         # Elsewhere nothing keeps two runs apart but their users.
         return file
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Of this process alone: the processes that it forks must not hold the lock when it dies.
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         file.close()
         raise InvalidArgument(f"{path}: another process is at work on this output") from None

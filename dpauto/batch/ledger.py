@@ -157,23 +157,6 @@ class Ledger:
             (subject, str(total)),
         )
 
-    def refund(self, subjects: Sequence[str], releases: Sequence[bytes] | None = None) -> None:
-        """Give back what was charged for words that turned out not to be releasable.
-
-        Parameters
-        ----------
-        subjects : sequence of str
-        releases : sequence of bytes, optional
-            As they were given to `charge`.
-        """
-        with self._transaction():
-            for index, subject in enumerate(subjects):
-                if releases is None:
-                    where = "run = ? AND subject = ? ORDER BY id DESC LIMIT 1"
-                    self._give_back(where, (self._run, subject))
-                else:
-                    self._give_back("release = ?", (releases[index],))
-
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """Give back what was charged inside when it fails and none of its releases came out.
@@ -184,18 +167,20 @@ class Ledger:
         try:
             yield
         except BaseException:
-            with self._transaction():
-                self._give_back("run = ? AND release IS NULL", (self._run,))
+            self._give_back()
             raise
 
-    def _give_back(self, where: str, values: tuple[str | bytes, ...]) -> None:
-        rows = self._base.execute(
-            f"SELECT id, subject, epsilon FROM charges WHERE {where}",  # noqa: S608 -- ours, above
-            values,
-        ).fetchall()
-        for number, subject, price in rows:
-            self._set(subject, self.spent(subject) - Fraction(price))
-            self._base.execute("DELETE FROM charges WHERE id = ?", (number,))
+    def _give_back(self) -> None:
+        with self._transaction():
+            rows = self._base.execute(
+                "SELECT subject, epsilon FROM charges WHERE run = ? AND release IS NULL",
+                (self._run,),
+            ).fetchall()
+            for subject, price in rows:
+                self._set(subject, self.spent(subject) - Fraction(price))
+            self._base.execute(
+                "DELETE FROM charges WHERE run = ? AND release IS NULL", (self._run,)
+            )
 
     def close(self) -> None:
         """Close the file."""

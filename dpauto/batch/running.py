@@ -215,19 +215,20 @@ class _Run:
     # -- the ledger -------------------------------------------------------------------------------
 
     def _charge(self, rows: _Rows, ledger: Ledger) -> list[int]:
-        """Charge for the words of rows; return those that may be released."""
+        """Charge for the words that can be released; return all but those beyond a budget."""
         epsilon = self._plan.privacy.epsilon
-        allowed = ledger.charge(
-            self._subjects(rows, rows.words), epsilon, self._releases(rows, rows.words)
-        )
-        refused = [k for k, may in zip(rows.words, allowed, strict=True) if not may]
+        problems = self._plan.engine.problems(self._block(rows, rows.words))
+        sound = [k for place, k in enumerate(rows.words) if place not in problems]
+        allowed = ledger.charge(self._subjects(rows, sound), epsilon, self._releases(rows, sound))
+        refused = [k for k, may in zip(sound, allowed, strict=True) if not may]
         if refused and not self._plan.skips:
             row = rows.trips[refused[0]].row
             raise BudgetExceeded(
                 f"{self._trips.name}, row {row}: its subject has less than {epsilon} left of the"
                 f" budget of {ledger.budget}; --on-error skip leaves such trips out"
             )
-        return [k for k, may in zip(rows.words, allowed, strict=True) if may]
+        beyond = set(refused)
+        return [k for k in rows.words if k not in beyond]
 
     def _subjects(self, rows: _Rows, indices: list[int]) -> list[str]:
         subjects = []
@@ -251,18 +252,12 @@ class _Run:
             for trip in trips
         ]
 
-    def _refund(self, rows: _Rows, indices: list[int], ledger: Ledger) -> None:
-        if indices:
-            ledger.refund(self._subjects(rows, indices), self._releases(rows, indices))
-
     # -- results ----------------------------------------------------------------------------------
 
     def finish(self, rows: _Rows, pending: Pending) -> int:
         """Wait for the release of rows and write them; return how many there were."""
         results = dict(zip(rows.affordable, pending(), strict=True))
         failed = [k for k, result in results.items() if not isinstance(result, list)]
-        if failed and not rows.recalled and self._ledger is not None:
-            self._refund(rows, failed, self._ledger)
         for k in failed:
             self._fail(rows.trips[k], results[k])
         if self._journal is not None and not rows.recalled:

@@ -192,7 +192,7 @@ class ArrowTrips:
 
     def __iter__(self) -> Iterator[Trip]:
         row = 0
-        for batch in _small(self._batches):
+        for batch in self._small_batches():
             try:
                 words = self._words.texts(batch.column(self.column))
             except InvalidFile:
@@ -205,6 +205,16 @@ class ArrowTrips:
             ):
                 row += 1
                 yield Trip(row, word, record, _Place(batch, index), subject)
+
+    def _small_batches(self) -> Iterator[Any]:
+        import pyarrow as pa
+
+        try:
+            for batch in self._batches:
+                for start in range(0, len(batch), BATCH_ROWS):
+                    yield batch.slice(start, BATCH_ROWS)
+        except (pa.ArrowInvalid, OSError):
+            raise InvalidFile(f"{self.name}: the file is damaged or not complete") from None
 
     @staticmethod
     def _texts(batch: Any, column: str | None) -> Sequence[str | None]:
@@ -226,12 +236,6 @@ class ArrowTrips:
     def check_symbols(self, texts: SymbolTexts) -> None:
         """Refuse symbols that the column's type cannot hold; see `WordColumn.check`."""
         self._words.check(texts)
-
-
-def _small(batches: Iterable[Any]) -> Iterator[Any]:
-    for batch in batches:
-        for start in range(0, len(batch), BATCH_ROWS):
-            yield batch.slice(start, BATCH_ROWS)
 
 
 class _ArrowWriter:
