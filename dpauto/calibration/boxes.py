@@ -198,12 +198,24 @@ def _dense_steps(side: Side, discount: Discount) -> FloatArray:
     return steps
 
 
-def dense_boxes(side: Side, discount: Discount, length: int) -> list[DenseBoxes]:
+def dense_boxes(
+    side: Side, discount: Discount, length: int, *, depth: int = 1
+) -> list[DenseBoxes]:
     """Return the boxes of lengths 0 … length, for all pairs.
 
-    The windows are as long as a budget on the numbers involved allows: longer ones lose less. Boxes
-    that have settled are widened a little and proven to hold for all lengths at which the word may
-    have the same states (Lemma 6).
+    Parameters
+    ----------
+    side : Side
+    discount : Discount
+    length : int
+    depth : int, optional
+        Symbols that one step takes at once, where a budget on the numbers involved allows so many:
+        more lose less.
+
+    Notes
+    -----
+    Boxes that have settled are widened a little and proven to hold for all lengths at which the
+    word may have the same states (Lemma 6).
     """
     C = side.n_classes
     edges = len(side.members.members)
@@ -213,20 +225,20 @@ def dense_boxes(side: Side, discount: Discount, length: int) -> list[DenseBoxes]
     boxes = [DenseBoxes(side.boundary, start, start)]
     steady: DenseBoxes | None = None
     for i in range(1, length + 1):
-        depth = len(windows)
-        cost = edges * degree**depth * C**2
-        if depth < 3 and (depth == 0 or cost * min(length, 30) <= DENSE_CELLS):
-            windows.append(_Windows(side, discount, depth + 1))
-        depth = len(windows)
-        allowed = side.allowed[i - depth + 1 : i + 1]
+        taken = len(windows)
+        cost = edges * degree**taken * C**2
+        if taken < depth and (taken == 0 or cost * min(length, 30) <= DENSE_CELLS):
+            taken += 1
+            windows.append(_Windows(side, discount, taken))
+        allowed = side.allowed[i - taken + 1 : i + 1]
         same = bool((allowed == allowed[0]).all())
         if steady is not None and same and bool((allowed[0] == side.allowed[i - 1]).all()):
             boxes.append(steady)
             continue
         steady = None
-        boxes.append(windows[-1].advance(boxes[i - depth], allowed))
-        if same and i > depth and boxes[-1].is_close(boxes[-2]):
-            wider = reduce(DenseBoxes.joined, boxes[i - depth + 1 :]).widened()
+        boxes.append(windows[-1].advance(boxes[i - taken], allowed))
+        if same and i > taken and boxes[-1].is_close(boxes[-2]):
+            wider = reduce(DenseBoxes.joined, boxes[i - taken + 1 :]).widened()
             if windows[-1].advance(wider, allowed).within(wider):
                 steady = wider
     return boxes

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ __all__ = ["Candidates", "Context", "Refinement"]
 
 #: Contexts that are split at a time, and windows whose matrices are kept.
 BATCH = 64
+#: One batch in so many begins with a dive to whole words.
+DIVE = 32
 KEPT = 3000
 
 
@@ -145,6 +148,7 @@ class Refinement:
         #: The largest bound of whole words, which is their true ratio.
         self.finished = [0.0] * longest
         self.evaluated = 0
+        self.batches = [0] * longest
 
     def add(self, candidates: Candidates) -> None:
         """Enter blocks with their first bounds."""
@@ -170,6 +174,9 @@ class Refinement:
 
     def refine(self, m: int) -> None:
         """Split the contexts of m positions with the largest bounds."""
+        if self.batches[m - 1] % DIVE == 0:
+            self._dive(m)
+        self.batches[m - 1] += 1
         fresh: list[tuple[float, Context]] = []
         for _ in range(BATCH):
             if not self.heaps[m - 1] and not self.waiting[m - 1]:
@@ -180,14 +187,37 @@ class Refinement:
         if fresh:
             self._evaluate(m, fresh)
 
-    def _split(self, m: int) -> Iterable[tuple[float, Context]]:
+    def _dive(self, m: int) -> None:
+        """Split the worst context down to whole words, for a true ratio.
+
+        If that is too large already, no number of contexts will help.
+        """
+        following = self._split(m)
+        while following:
+            depth = len(self.heaps[m - 1])
+            scored = self._evaluate(m, following)
+            if len(self.heaps[m - 1]) == depth:
+                return
+            bound, context = max(scored, key=itemgetter(0))
+            if context.before == 0 and context.after == 0:
+                return
+            entry = next(e for e in self.heaps[m - 1] if e[3] is context)
+            self.heaps[m - 1].remove(entry)
+            heapq.heapify(self.heaps[m - 1])
+            following = self._children(bound, entry[2], context)
+
+    def _split(self, m: int) -> list[tuple[float, Context]]:
         heap, waiting = self.heaps[m - 1], self.waiting[m - 1]
         if not heap or (waiting and waiting[0][0] < heap[0][0]):
             return [self._next_candidate(m)]
         bound, _, on_left, context = heapq.heappop(heap)
-        if (on_left and context.before > 0) or context.after == 0:
-            return [(-bound, child) for child in self._extended(context, 0)]
-        return [(-bound, child) for child in self._extended(context, 1)]
+        return self._children(-bound, on_left, context)
+
+    def _children(
+        self, bound: float, on_left: bool, context: Context
+    ) -> list[tuple[float, Context]]:
+        which = 0 if (on_left and context.before > 0) or context.after == 0 else 1
+        return [(bound, child) for child in self._extended(context, which)]
 
     def _next_candidate(self, m: int) -> tuple[float, Context]:
         bound, number, rank = heapq.heappop(self.waiting[m - 1])
@@ -234,7 +264,10 @@ class Refinement:
             return False
         return len(context.a) + len(context.left) + len(context.right) != self.chain.length
 
-    def _evaluate(self, m: int, fresh: list[tuple[float, Context]]) -> None:
+    def _evaluate(
+        self, m: int, fresh: list[tuple[float, Context]]
+    ) -> list[tuple[float, Context]]:
+        """Bound contexts and keep them; each bound is also at most that of its parent."""
         contexts = [context for _, context in fresh]
         bounds = np.minimum(self._bounds(m, contexts), [bound for bound, _ in fresh])
         self.evaluated += len(fresh)
@@ -245,6 +278,7 @@ class Refinement:
                 on_left = len(context.left) <= len(context.right)
                 entry = (-bound, self.evaluated + len(self.heaps[m - 1]), on_left, context)
                 heapq.heappush(self.heaps[m - 1], entry)
+        return list(zip(bounds.tolist(), contexts, strict=True))
 
     def _bounds(self, m: int, contexts: list[Context]) -> FloatArray:
         """Return the linear-fractional maximum of every context."""

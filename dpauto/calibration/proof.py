@@ -41,6 +41,8 @@ PLACED_CELLS = 250_000
 RADIUS = 2
 #: Largest chain whose contexts are refined: their matrices are dense.
 REFINED_STATES = 200
+#: Share of the contexts that are tried with windows of one symbol, and the longest windows.
+SHALLOW, DEEPEST_WINDOW = 4, 2
 #: Bisections for the log ratio that permute-and-flip leaves room for.
 ROOM_BITS = 12
 
@@ -69,7 +71,7 @@ class Budget:
         Pairs of classes to keep on either side of a large chain.
     """
 
-    contexts: int = 60_000
+    contexts: int = 40_000
     blocks: int = 20_000_000
     pairs: int = 2_000_000
 
@@ -172,14 +174,19 @@ class Prover:
             for some in kinds or ()
         ]
 
-    def boxes(self, discount: Discount) -> tuple[list[Boxes], list[Boxes]]:
+    @property
+    def can_deepen(self) -> bool:
+        """Whether the chain is small enough for contexts: their matrices are dense."""
+        return self.is_dense and self._chain.n_states <= REFINED_STATES
+
+    def boxes(self, discount: Discount, depth: int = 1) -> tuple[list[Boxes], list[Boxes]]:
         """Return the boxes of prefixes and of suffixes, by length or pooled."""
         chain = self._chain
 
         def of(side: Side, layout: Layout) -> list[Boxes]:
             if isinstance(layout, NearPairs):
                 return near_boxes(layout, discount, chain.length - 1)
-            found = dense_boxes(side, discount, chain.length - 1)
+            found = dense_boxes(side, discount, chain.length - 1, depth=depth)
             return list(found) if self.is_placed else pooled(found)
 
         return of(chain.prefix, self.layouts[0]), of(chain.suffix, self.layouts[1])
@@ -302,7 +309,19 @@ class _Attempt:
 
     def by_blocks(self, contexts: int) -> Proof:
         """The bound for chains."""
-        search = _Blocks(self.prover, self.discount)
+        # Short windows are cheap and mostly enough; long ones are for the full budget.
+        shallow = contexts // SHALLOW if self.prover.can_deepen else contexts
+        proof, spent = self._refined(shallow, depth=1)
+        if proof.loss <= self.target or proof.final or contexts < self.prover.budget.contexts:
+            return proof
+        if not self.prover.can_deepen:
+            return proof
+        deeper, _ = self._refined(contexts - spent, depth=DEEPEST_WINDOW)
+        return min(proof, deeper)
+
+    def _refined(self, contexts: int, *, depth: int) -> tuple[Proof, int]:
+        """A bound by blocks, and the number of contexts it took."""
+        search = _Blocks(self.prover, self.discount, depth)
         final = False
         while True:
             logs = search.logs()
@@ -319,7 +338,8 @@ class _Attempt:
             raise EmptyNeighbourhood(
                 f"adjacency: no two words of the language lie within {self.b} substitutions"
             )
-        return Proof(loss, Method.CONTEXTS if search.evaluated else Method.BLOCKS, final)
+        method = Method.CONTEXTS if search.evaluated else Method.BLOCKS
+        return Proof(loss, method, final), search.evaluated
 
     def _is_enough(self, totals: Sequence[Fraction | None]) -> bool:
         """Whether bounds on log ratios by distance give a loss within the target."""
@@ -381,12 +401,12 @@ class _Attempt:
 class _Blocks:
     """Bounds on all blocks at one exponent, refined where contexts are affordable."""
 
-    def __init__(self, prover: Prover, discount: Discount) -> None:
+    def __init__(self, prover: Prover, discount: Discount, depth: int) -> None:
         self.prover, self.discount = prover, discount
-        prefix, suffix = prover.boxes(discount)
+        prefix, suffix = prover.boxes(discount, depth)
         self.refinement: Refinement | None = None
         chain = prover.chain
-        if chain is not None and prover.is_dense and chain.n_states <= REFINED_STATES:
+        if chain is not None and prover.can_deepen:
             self.refinement = Refinement(
                 chain, discount, prefix, suffix, longest=prover.b, pooled=not prover.is_placed
             )

@@ -19,9 +19,10 @@ from dpauto.randomness import as_source
 __all__ = ["certify"]
 
 #: Where the scan looks, as shares of the way from epsilon / (2 b) to epsilon / b.
-SCAN = (0.99, 0.97, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05)
-#: Bisections after the scan.
-REFINEMENTS = 5
+SCAN = (0.98, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05)
+#: Bisections after the scan, and how many may run out of contexts in a row.
+REFINEMENTS = 6
+PATIENCE = 3
 #: Exponents are multiples of a power of two this much below epsilon / b.
 RESOLUTION = 2048
 #: The scan may use this share of the contexts for one exponent.
@@ -115,17 +116,21 @@ def _search(prover: Prover, tell: Progress) -> Certificate:
         if found.loss <= privacy.epsilon:
             best, exponent = found, candidate
             break
-        ceiling = candidate
+        # What more contexts could still prove stays below the ceiling.
+        if found.final:
+            ceiling = candidate
+    failures = 0
     for step in range(REFINEMENTS):
         tell(f"{prover.mechanism}: refine", (len(SCAN) + 1 + step) / total)
         candidate = _simple((exponent + ceiling) / 2, high)
-        if not exponent < candidate < ceiling:
+        if not exponent < candidate < ceiling or failures >= PATIENCE:
             break
         found = prover.prove(candidate, privacy.epsilon)
         if found.loss <= privacy.epsilon:
-            best, exponent = found, candidate
+            best, exponent, failures = found, candidate, 0
         else:
             ceiling = candidate
+            failures += not found.final
     return Certificate(
         language=prover.language.fingerprint,
         length=prover.language.length,
