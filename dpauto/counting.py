@@ -8,6 +8,7 @@ step that reaches them).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +19,7 @@ from dpauto.arrays import Automaton
 from dpauto.errors import StateLimitExceeded
 from dpauto.words import IntArray
 
-__all__ = ["joint_level_counts", "level_counts", "path_counts"]
+__all__ = ["count_paths", "joint_level_counts", "level_counts", "path_counts"]
 
 #: Integers of any size (Python ints in an object array), or int64 while they surely fit.
 Counts = NDArray[Any]
@@ -53,19 +54,29 @@ def path_counts(automaton: Automaton, length: int, rows: IntArray) -> list[Count
         Entry i, shape (rows[i],): number of accepting paths of length n - i from each state at
         layer i, for i = 1 … n; entry 0, shape (1,): those from the start.
     """
-    layers: list[Counts] = [automaton.final[: rows[length]].astype(np.int64)]
-    bound = 1
-    most = max(1, int(np.diff(automaton.indptr).max(initial=0)), len(automaton.start_head))
+    return list(_path_counts(automaton, length, rows))[::-1]
+
+
+def count_paths(automaton: Automaton, length: int, rows: IntArray) -> int:
+    """Return the number of accepting paths of a length from the start, one layer at a time."""
+    for layer in _path_counts(automaton, length, rows):
+        last = layer
+    return int(last[0])
+
+
+def _path_counts(automaton: Automaton, length: int, rows: IntArray) -> Iterator[Counts]:
+    """Yield the layers of `path_counts`, from the last to the start's."""
+    layer: Counts = automaton.final[: rows[length]].astype(np.int64)
+    yield layer
+    bound, degree = 1, max(1, int(np.diff(automaton.indptr).max(initial=0)))
     for i in range(length - 1, 0, -1):
-        bound *= most
-        after = layers[-1]
-        if bound >= 2**62 and after.dtype != object:
-            after = after.astype(object)
+        bound *= degree
+        if bound >= 2**62 and layer.dtype != object:
+            layer = layer.astype(object)
         indptr = automaton.indptr[: rows[i] + 1]
-        layers.append(row_sums(after[automaton.head[: indptr[-1]]], indptr))
-    after = layers[-1].astype(object)
-    layers.append(np.array([sum(after[automaton.start_head].tolist())], dtype=object))
-    return layers[::-1]
+        layer = row_sums(layer[automaton.head[: indptr[-1]]], indptr)
+        yield layer
+    yield np.array([sum(layer[automaton.start_head].tolist())], dtype=object)
 
 
 def level_counts(automaton: Automaton, word: IntArray, rows: IntArray) -> list[int]:
@@ -90,7 +101,7 @@ def level_counts(automaton: Automaton, word: IntArray, rows: IntArray) -> list[i
     total count. Matches are shifted rather than errors because few edges match.
     """
     length = len(word)
-    total = int(path_counts(automaton, length, rows)[0][0])
+    total = count_paths(automaton, length, rows)
     width = max(1, total.bit_length())
     cells: Counts = automaton.final[: rows[length]].astype(np.int64).astype(object)
     pointer, edges = automaton.by_label

@@ -327,11 +327,15 @@ class Language:
     def _path_counts(self) -> list[counting.Counts]:
         return counting.path_counts(self.automaton, self.length, self.rows)
 
+    @cached_property
+    def _count(self) -> int:
+        return counting.count_paths(self.automaton, self.length, self.rows)
+
     def count(self) -> int:
         """Return the number of words of L, exactly."""
         if self.is_all_words:
             return int(len(self.alphabet) ** self.length)
-        return int(self._path_counts[0][0])
+        return self._count
 
     def words(self) -> Iterator[Word]:
         """Iterate over the words of L, in the order of the alphabet where it is deterministic."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -247,7 +248,9 @@ class Offline(Mechanism):
         if run is not None and self._radius is not None:
             corridor = Corridor(self._weights, word, run, self._radius)
             if 2 * len(corridor.states) < self.language.automaton.n_states:
-                return CorridorBalls(corridor) if attempt else CorridorFloats(corridor)
+                # A corridor that cannot be bounded in floats fails alike at every attempt.
+                with suppress(OverflowError):
+                    return CorridorBalls(corridor) if attempt else CorridorFloats(corridor)
         nearest = self._nearest(word)
         if attempt:
             return BallLayers(self._weights, word, nearest)

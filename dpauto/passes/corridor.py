@@ -28,7 +28,7 @@ import numpy as np
 
 from dpauto.arrays import Automaton
 from dpauto.passes.balls import BallLayers
-from dpauto.passes.floating import FloatLayers, FloatPass
+from dpauto.passes.floating import TOP, FloatLayers, FloatPass
 from dpauto.passes.layers import Layers, Undecided, uniform_ball
 from dpauto.passes.nearest import Leaving, WordItself
 from dpauto.passes.weights import FloatArray, Weights
@@ -228,7 +228,13 @@ def _local(states: IntArray, heads: IntArray) -> IntArray:
 
 
 class CorridorPass(FloatPass):
-    """A float pass over a corridor, which finds the bound Ū_i of each layer as it goes."""
+    """A float pass over a corridor, which finds the bound Ū_i of each layer as it goes.
+
+    Raises
+    ------
+    OverflowError
+        If a bound is beyond the floats; then a full pass must serve.
+    """
 
     def __init__(self, corridor: Corridor) -> None:
         self.corridor = corridor
@@ -245,7 +251,8 @@ class CorridorPass(FloatPass):
     def _bound(self, i: int, layer: FloatArray) -> None:
         steps = min(self.corridor.radius, self.length - i)
         mantissa, power = self._most[i + steps]
-        # `_slack` makes up for the roundings of `reach`, of this product and of the entries.
+        # `_slack` makes up for the roundings of `reach`, of this product and of the entries
+        # (lemma E6 of the error analysis).
         mantissa, more = math.frexp(mantissa * self._reach[steps] * self._slack)
         power += more
         self.ceilings[i] = (mantissa, power)
@@ -254,6 +261,8 @@ class CorridorPass(FloatPass):
         if event != self._event:
             self._event, self._scale = event, int(self._scales[event, 0])
             self._loss = float(self._losses[event, 0]) * self._growth
+        if power - self._scale > TOP + 100:
+            raise OverflowError("a corridor's bound is beyond the floats")
         layer[0] = math.ldexp(mantissa, max(-2000, power - self._scale))
         inside = float(np.maximum.reduce(layer)) * self._slack + self._loss
         self._most[i] = (inside, self._scale)
@@ -305,8 +314,9 @@ class _CorridorDraws(Layers):
             return None
         if not ceiling < value:
             raise Undecided
-        if rest is not None:
-            written[i:] = rest.draw_outside(tape)
+        completion = None if rest is None else rest.draw_outside(tape)
+        if completion is not None:
+            written[i:] = completion
         return written
 
     @abstractmethod

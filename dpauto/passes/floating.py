@@ -34,8 +34,8 @@ class FloatPass:
     """Layers V_n … V_1 of a block of words over one automaton.
 
     Entry x of layer i stands for a true value within ``relative(i) * x + absolute(i)`` of it, both
-    in units of 2**scale(i); the docs' page on exact arithmetic proves it. A layer is one flat
-    array: state q of word b is entry q * B + b.
+    in units of 2**scale(i). The docs' error analysis proves it; "E1" and so on in this module are
+    its lemmas. A layer is one flat array: state q of word b is entry q * B + b.
 
     Parameters
     ----------
@@ -83,8 +83,7 @@ class FloatPass:
 
     def relative(self, i: int) -> float:
         """Bound on the relative error of layer i's entries; infinite when nothing is known."""
-        # Roundings per layer: the product (1), the weight's own (1), a sum of `degree` terms
-        # (degree - 1), and the correction on matching edges (3); 2 to spare.
+        # E1: the weight's own roundings, product, sum and correction, layer by layer.
         loss = (self.length - i) * (self.weights.degree + 6) * self.unit
         return loss / (1 - loss) if loss < 0.5 else math.inf
 
@@ -100,7 +99,7 @@ class FloatPass:
 
     @cached_property
     def choice_error(self) -> float:
-        """Bound on the error of a choice among edges, in parts of their total weight."""
+        """Bound on the error of a choice among edges, in parts of their total weight (E4)."""
         return 2 * self.relative(1) + (4 * self.weights.degree + 8) * self.unit
 
     def choice_loss(self, i: int, b: int) -> float:
@@ -110,7 +109,7 @@ class FloatPass:
 
     @cached_property
     def _underflow(self) -> float:
-        """What a stretch between rescalings may lose to weights below 2**-100."""
+        """What a stretch between rescalings may lose to weights below 2**-100 (E2)."""
         if not self.weights.loses:
             return 0.0
         return 4.0 * self.weights.degree * self._spacing * self._growth
@@ -214,7 +213,7 @@ class FloatPass:
         return [row[keep] for row, keep in zip(entries, inside, strict=True)]
 
     def _rescale(self, i: int, layer: FloatArray) -> None:
-        """Bring each word's largest entry near 2**TOP, set tiny ones to 0 and account for them."""
+        """Bring each word's largest entry near 2**TOP, set tiny ones to 0, account for it (E2)."""
         event = i // self._spacing
         # Over one word's column numpy reduces faster without an axis.
         axis = 0 if self.width > 1 else None
@@ -281,7 +280,7 @@ class FloatPass:
         self._gathered = np.empty(len(self._steps))
 
     def _weigh_leaving(self) -> None:
-        """Weigh the words that leave T by each edge, per word in units of 2**common."""
+        """Weigh the words that leave T by each edge, per word in units of 2**common (E3)."""
         columns, width = self._columns, self.width
         factor, shift = self._factors()
         scales = self.scales(self._steps + 1, columns) + shift
