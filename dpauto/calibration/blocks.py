@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpauto.arrays import ragged
+from dpauto.arrays import BoolArray, ragged
 from dpauto.calibration.chain import Chain, Neighbours
 from dpauto.words import IntArray
 
@@ -84,7 +84,8 @@ def find_blocks(chain: Chain, longest: int, *, most: int) -> list[list[Blocks] |
             found.append([])
             continue
         if m > 1:
-            forwards, backwards = forwards and forwards.grown(most), backwards and backwards.grown(most)
+            forwards = forwards and forwards.grown(most)
+            backwards = backwards and backwards.grown(most)
         if forwards is None or backwards is None:
             found.append(None)
             continue
@@ -125,7 +126,7 @@ def _distinct(first: IntArray, second: IntArray, n: int) -> tuple[IntArray, IntA
 
 
 class _Pairs(NamedTuple):
-    """Pairs of walks: each walk as a number (its first state and its choices), and its last state."""
+    """Pairs of walks: each as a number (its first state and its choices), and its last state."""
 
     a: IntArray
     t: IntArray
@@ -145,9 +146,7 @@ class _Growth:
     pairs: _Pairs
 
     @classmethod
-    def of(
-        cls, onwards: Neighbours, pairs: tuple[IntArray, IntArray] | None
-    ) -> _Growth | None:
+    def of(cls, onwards: Neighbours, pairs: tuple[IntArray, IntArray] | None) -> _Growth | None:
         return None if pairs is None else cls(onwards, 1, _Pairs(*pairs, *pairs))
 
     @property
@@ -193,7 +192,7 @@ class _Growth:
         shared[index[following.has(second[index], member)]] = True
         return _Growth(self.onwards, self.m, pairs.chosen(np.flatnonzero(shared[which])))
 
-    def ending(self, at: np.ndarray) -> _Growth:
+    def ending(self, at: BoolArray) -> _Growth:
         """Return those pairs whose last states are both among the given ones."""
         both = at[self.pairs.a_last] & at[self.pairs.t_last]
         return _Growth(self.onwards, self.m, self.pairs.chosen(np.flatnonzero(both)))

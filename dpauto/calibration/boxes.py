@@ -9,7 +9,6 @@ pairs near each other, and one number for each class that is far from the word.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, Protocol
@@ -71,7 +70,9 @@ class Boxes(ABC):
 class Layout(Protocol):
     """How pairs of a reference and a class are numbered."""
 
-    size: int
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
 
     def index(self, references: IntArray, classes: IntArray) -> IntArray:
         """Return the number of every pair."""
@@ -103,10 +104,12 @@ class DenseBoxes(Boxes):
 
     @property
     def lows(self) -> FloatArray:
+        """Lower bounds of all pairs in a row."""
         return self.lo.ravel()
 
     @property
     def highs(self) -> FloatArray:
+        """Upper bounds of all pairs in a row."""
         return self.hi.ravel()
 
     def joined(self, other: DenseBoxes) -> DenseBoxes:
@@ -163,7 +166,7 @@ class _Windows:
         self.most = np.ones(self.n.shape[:2])
         self.least = np.ones(self.n.shape[:2])
 
-    def advance(self, boxes: DenseBoxes, allowed: Sequence[BoolArray]) -> DenseBoxes:
+    def advance(self, boxes: DenseBoxes, allowed: BoolArray) -> DenseBoxes:
         """Return the boxes `depth` symbols on, from those before; allowed[j] is for symbol j."""
         side = self.side
         fits = boxes.valid[self.first].copy()
@@ -198,9 +201,7 @@ def _dense_steps(side: Side, discount: Discount) -> FloatArray:
     return steps
 
 
-def dense_boxes(
-    side: Side, discount: Discount, length: int, *, depth: int = 1
-) -> list[DenseBoxes]:
+def dense_boxes(side: Side, discount: Discount, length: int, *, depth: int = 1) -> list[DenseBoxes]:
     """Return the boxes of lengths 0 … length, for all pairs.
 
     Parameters
@@ -253,7 +254,7 @@ class NearPairs:
 
     def __init__(self, side: Side, radius: int, *, most: int) -> None:
         self.side = side
-        self.allowed = side.allowed.any(axis=0)
+        self.allowed = side.ever_allowed
         self.counts = side.counts
         self.references, self.classes = self._near(radius, most)
         self.keys = self.references * side.n_classes + self.classes
@@ -337,7 +338,7 @@ class NearPairs:
 
 @dataclass(frozen=True, eq=False)
 class NearBoxes(Boxes):
-    """Boxes for near pairs; for the others, upper bounds that ignore the word and lower bounds 0."""
+    """Boxes for near pairs; for others, upper bounds that ignore the word and lower bounds 0."""
 
     pairs: NearPairs
     valid: BoolArray
@@ -357,10 +358,12 @@ class NearBoxes(Boxes):
 
     @cached_property
     def lows(self) -> FloatArray:
+        """Lower bounds of near pairs, then 0 for far ones."""
         return np.concatenate((self.lo, np.zeros(len(self.far))))
 
     @cached_property
     def highs(self) -> FloatArray:
+        """Upper bounds of near pairs, then those of far classes."""
         return np.concatenate((self.hi, self.far))
 
     def enlarged(self, after: NearBoxes, *, give_up: bool) -> NearBoxes:

@@ -1,4 +1,4 @@
-"""Certificates: proofs that one language allows a larger exponent, as values to keep and to check."""
+"""Certificates: proofs that a language allows a larger exponent, as values to keep and check."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ class Certificate:
     exponent: Fraction
     loss: Fraction
     method: str
-    budget: Budget = Budget()
+    budget: Budget = field(default_factory=Budget)
 
     def __post_init__(self) -> None:
         if self.mechanism not in MECHANISMS:
@@ -207,12 +207,12 @@ class Certificate:
             "exponent": str(self.exponent),
             "loss": str(self.loss),
             "method": self.method,
-            "budget": {field.name: getattr(self.budget, field.name) for field in fields(Budget)},
+            "budget": {part.name: getattr(self.budget, part.name) for part in fields(Budget)},
         }
 
     @classmethod
     def _from(cls, content: dict[str, Any]) -> Certificate:
-        budget = {field.name: int(content["budget"][field.name]) for field in fields(Budget)}
+        budget = {part.name: int(content["budget"][part.name]) for part in fields(Budget)}
         return cls(
             language=str(content["language"]),
             length=int(content["length"]),

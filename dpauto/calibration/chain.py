@@ -65,7 +65,8 @@ class Neighbours:
             return np.zeros(len(rows), dtype=bool)
         wanted = rows * self._stride + members
         found = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-        return self._keys[found] == wanted
+        matches: BoolArray = self._keys[found] == wanted
+        return matches
 
     def transposed(self, n_members: int) -> Neighbours:
         """Return the relation from members to rows."""
@@ -84,8 +85,8 @@ class Neighbours:
 class Side:
     """One side of a chain's words: prefixes, or suffixes read backwards.
 
-    States with the same states before them are in one class k; what a state q contributes depends on
-    the word and on the class of q only. With w the sensitive word's states on this side,
+    States with the same states before them are in one class k; what a state q contributes depends
+    on the word and on the class of q only. With w the sensitive word's states on this side,
 
         S_0(k) = boundary(k),
         S_i(k) = sum over q in members(k) of z^[q != w_i] S_{i-1}(class(q)).
@@ -112,7 +113,7 @@ class Side:
         """Group the states by their neighbours before them and by whether they may come first."""
         numbers: dict[tuple[bool, bytes], int] = {}
         of_state = np.empty(before.n_rows, dtype=np.int64)
-        representative = []
+        representative: list[int] = []
         for state in range(before.n_rows):
             key = (bool(boundary[state]), before.row(state).tobytes())
             number = numbers.setdefault(key, len(numbers))
@@ -131,6 +132,11 @@ class Side:
         return len(self.boundary)
 
     @cached_property
+    def ever_allowed(self) -> BoolArray:
+        """States that some word has at some step."""
+        return np.asarray(self.allowed.any(axis=0))
+
+    @cached_property
     def counts(self) -> Any:
         """Sparse matrix, entry (k, y): how many members of class k are of class y."""
         from scipy import sparse
@@ -140,7 +146,7 @@ class Side:
         return sparse.csr_matrix((np.ones(len(members.members)), cells), (self.n_classes,) * 2)
 
     def walks(self, steps: int) -> Any:
-        """Sparse matrix, entry (k, y): how many ways lead from class y to class k in so many steps."""
+        """Sparse matrix, entry (k, y): number of ways from class y to class k in so many steps."""
         while len(self._walks) <= steps:
             self._walks.append((self.counts @ self._walks[-1]).tocsr())
         return self._walks[steps]
@@ -186,6 +192,11 @@ class Chain:
     def n_states(self) -> int:
         """N, the number of states."""
         return len(self.starts)
+
+    @cached_property
+    def ever_alive(self) -> BoolArray:
+        """States that occur in some word."""
+        return np.asarray(self.alive.any(axis=0))
 
 
 def as_chain(language: Language, *, most_cells: int = 200_000_000) -> Chain | None:

@@ -1,8 +1,8 @@
 """Best-first refinement: bounds that know some of the symbols around a block.
 
 A context is a block, the symbols of the word next to it on either side, and boxes at the ends of
-this window. Its bound is a linear-fractional maximum over the boxes (Lemma 8). Adding a symbol splits
-a context into several; the largest bound of all contexts that remain is a bound for the chain.
+this window. Its bound is a linear-fractional maximum over the boxes (Lemma 8). Adding a symbol
+splits a context into several; the largest bound of all contexts that remain bounds the chain.
 """
 
 from __future__ import annotations
@@ -48,6 +48,10 @@ class Context(NamedTuple):
     right: tuple[int, ...]
     before: int
     after: int
+
+    def beyond(self, which: int) -> int:
+        """Return `before` (0) or `after` (1)."""
+        return self.after if which else self.before
 
 
 class Candidates(NamedTuple):
@@ -134,7 +138,7 @@ class Refinement:
             _Half(chain.prefix, chain.successors, discount, longest),
             _Half(chain.suffix, chain.predecessors, discount, longest),
         )
-        self.alive = chain.alive.any(axis=0)
+        self.alive = chain.ever_alive
         power = np.eye(chain.n_states)
         #: ways[r][x, y]: number of ways from x to y in r steps.
         self.ways = [power]
@@ -234,7 +238,7 @@ class Refinement:
     def _extended(self, context: Context, which: int) -> Iterable[Context]:
         """All contexts with one more symbol on the left (0) or on the right (1)."""
         side = self.sides[which]
-        window, beyond = (context.left, context.right)[which], context[4 + which]
+        window, beyond = (context.left, context.right)[which], context.beyond(which)
         inner = window[-1] if window else context.a[0 if which == 0 else -1]
         position = beyond if which == 0 else self.chain.length + 1 - beyond
         alive = self.alive if self.pooled else self.chain.alive[position]
@@ -264,9 +268,7 @@ class Refinement:
             return False
         return len(context.a) + len(context.left) + len(context.right) != self.chain.length
 
-    def _evaluate(
-        self, m: int, fresh: list[tuple[float, Context]]
-    ) -> list[tuple[float, Context]]:
+    def _evaluate(self, m: int, fresh: list[tuple[float, Context]]) -> list[tuple[float, Context]]:
         """Bound contexts and keep them; each bound is also at most that of its parent."""
         contexts = [context for _, context in fresh]
         bounds = np.minimum(self._bounds(m, contexts), [bound for bound, _ in fresh])
@@ -318,7 +320,7 @@ class Refinement:
             for c in contexts:
                 window = (c.left, c.right)[which]
                 outer = window[-1] if window else c.a[0 if which == 0 else -1]
-                box = boxes[c[4 + which]]
+                box = boxes[c.beyond(which)]
                 row = slice(*(side.of_state[outer] * side.n_classes + (0, side.n_classes)))
                 low.append(box.lows[row])
                 high.append(box.highs[row])

@@ -6,6 +6,8 @@ words from q weighs, whatever the sensitive word does after a (Lemma 9).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dpauto.arrays import BoolArray
@@ -17,6 +19,8 @@ __all__ = ["extreme_weights"]
 #: Most cells of one layer, and of all layers together.
 LAYER_CELLS = 20_000_000
 ALL_CELLS = 2_000_000_000
+#: Most bits by which weights may grow over a word.
+LARGEST_GROWTH = 900
 
 
 def extreme_weights(language: Language, discount: Discount) -> tuple[float, float] | None:
@@ -36,6 +40,11 @@ def extreme_weights(language: Language, discount: Discount) -> tuple[float, floa
     a, n = language.automaton, language.length
     cells = a.n_states * (a.n_edges + len(a.start_head))
     if cells > LAYER_CELLS or cells * n > ALL_CELLS:
+        return None
+    # What underflows is multiplied by this at most until the end: it must stay below a rounding.
+    degree = int(np.diff(a.indptr).max(initial=1))
+    alike = 1 if a.is_deterministic else degree
+    if n * math.log2(alike + discount.z * degree) > LARGEST_GROWTH:
         return None
     try:
         pass_ = _PairPass(language, discount)
@@ -105,4 +114,3 @@ class _PairPass:
         factor = np.where(right, 1.0, self.discount.z)
         total: FloatArray = (factor * weight[np.ix_(a.start_head, heads)]).sum(axis=0)
         return total
-

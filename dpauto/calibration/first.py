@@ -147,9 +147,7 @@ class FirstBounds:
         right = self.right.bounds(suffix, discount)[::-1]
         m = self.blocks.m
         # The first and the last position each tell words through a from words through t.
-        free = [
-            down(discount.z * left[j][0] * right[j][0], self.roundings) for j in {0, m - 1}
-        ]
+        free = [down(discount.z * left[j][0] * right[j][0], self.roundings) for j in {0, m - 1}]
         low = down(self._matches(left, right, 0, discount), self.roundings)
         high = up(self._matches(left, right, 1, discount), self.roundings)
         a, t = self.of_walk[self.blocks.a[possible]], self.of_other[possible]
@@ -171,6 +169,10 @@ class FirstBounds:
         for j in reversed(range(m)):
             value = right[j][end]
             for k in range(j + 1, m):
-                value = value + discount.rest * discount.power(k - j - 1) * self.between[j, k] * onwards[k]
+                factor = discount.rest * discount.power(k - j - 1)
+                value = value + factor * self.between[j, k] * onwards[k]
             onwards[j] = value
-        return discount.rest * sum(left[j][end] * onwards[j] for j in range(m))
+        total: FloatArray = discount.rest * np.sum(
+            [left[j][end] * onwards[j] for j in range(m)], axis=0
+        )
+        return total

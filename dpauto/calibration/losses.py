@@ -22,9 +22,7 @@ MARGIN = Decimal(10) ** -25
 CELLS, CLOSE = 400, Decimal("1e-5")
 
 
-def log_ratios(
-    blocks: Sequence[Fraction | None], exponent: Fraction
-) -> list[Fraction | None]:
+def log_ratios(blocks: Sequence[Fraction | None], exponent: Fraction) -> list[Fraction | None]:
     """Return bounds on log(Z_neighbour / Z_word) by the number of differing positions.
 
     Parameters
@@ -116,14 +114,14 @@ def _flip_loss(
 
 def _waiting(X: Decimal) -> Decimal:
     """(1 - exp(-X)) / X, from above."""
-    if X < Decimal("1e-12"):
+    if Decimal("1e-12") > X:
         return Decimal(1)
     return (1 - (-X).exp()) / X * (1 + MARGIN)
 
 
 def _survival(Y: Decimal, discount: Discount) -> Decimal:
     """A lower bound of the integral of (1 - t) (1 - z t)^(Y / z) over [0, 1]."""
-    if Y < Decimal("1e-12"):
+    if Decimal("1e-12") > Y:
         return Decimal("0.4999999999")
     plain = 1 / (2 + Y)
     if discount.z < 2.0**-20:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpauto.arrays import BoolArray
 from dpauto.errors import EmptyNeighbourhood
 from dpauto.language import Language
 from dpauto.words import IntArray
@@ -59,7 +60,7 @@ def _parting(language: Language, first: int, b: int) -> bool:
             heads, labels = a.head[edges], a.label[edges]
         keep = alive[heads]
         group, heads, labels = group[keep], heads[keep], labels[keep]
-        parts = [_followed(language, pairs, alive, b)]
+        parts = [_followed(language, pairs, alive)]
         if i >= first:
             parts.append(_together(group, heads, labels))
         pairs = _least(np.concatenate(parts), N, b)
@@ -82,7 +83,7 @@ def _together(group: IntArray, heads: IntArray, labels: IntArray) -> IntArray:
     return np.stack((low, high, differ), axis=1)
 
 
-def _followed(language: Language, pairs: IntArray, alive: IntArray, b: int) -> IntArray:
+def _followed(language: Language, pairs: IntArray, alive: BoolArray) -> IntArray:
     """Pairs of states after one more symbol each."""
     a = language.automaton
     sizes = np.diff(a.indptr)

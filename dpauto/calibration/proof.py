@@ -205,10 +205,10 @@ class Prover:
             after = n - m - before
             walks = blocks.walks
             if blocks.kind == "inner" and not self.is_placed:
-                alive = chain.alive.any(axis=0)[walks].all(axis=1)
+                alive = np.asarray(chain.ever_alive[walks].all(axis=1))
             else:
                 positions = np.arange(before + 1, before + m + 1)
-                alive = chain.alive[positions[None, :], walks].all(axis=1)
+                alive = np.asarray(chain.alive[positions[None, :], walks].all(axis=1))
             if not self.is_placed:
                 before, after = min(before, 1), min(after, 1)
             if blocks.kind == "inner" and not self.is_placed:
@@ -222,9 +222,7 @@ class Prover:
 
     # -- one exponent ----------------------------------------------------------------------------
 
-    def prove(
-        self, exponent: Fraction, target: Fraction, *, contexts: int | None = None
-    ) -> Proof:
+    def prove(self, exponent: Fraction, target: Fraction, *, contexts: int | None = None) -> Proof:
         """Return a bound on the loss at an exponent, stopping once it is at most `target`.
 
         Raises
@@ -257,7 +255,7 @@ class Prover:
         if self.mechanism == "permute-and-flip":
             wrong = len(self.language.alphabet) - 1
             weight = (1 + wrong * Fraction(discount.z)) ** min(self.language.length, 10_000)
-            light = float(min(weight, 2**60)) * (1 - 2.0**-30)
+            light = float(min(weight, Fraction(2**60))) * (1 - 2.0**-30)
             heavy = float(weight) * (1 + 2.0**-30) if weight < 2**60 else None
             loss += flip_loss(discount, Fraction(0), max(1.0, light), heavy, target - loss)
         return Proof(loss, Method.CLOSED, True)
@@ -284,7 +282,7 @@ class _Attempt:
         return log_up(Fraction(heaviest) / Fraction(lightest))
 
     def loss(self, totals: Sequence[Fraction | None]) -> Fraction | None:
-        """The bound on the mechanism's loss from bounds on log ratios by distance; None if no pair."""
+        """The bound on the loss, from log ratios by distance; None if there is no pair."""
         worst: Fraction | None = None
         for d, total in enumerate(totals, 1):
             if total is None:
@@ -350,7 +348,7 @@ class _Attempt:
 
     @cached_property
     def room(self) -> list[Fraction | None]:
-        """By distance, the largest log ratio that the target allows; None if not even 0 is allowed."""
+        """By distance, the largest log ratio that the target allows; None if it allows none."""
         spare = [self.target - self.exponent * d for d in range(1, self.b + 1)]
         if self.prover.mechanism == "exponential":
             return [more if more >= 0 else None for more in spare]
@@ -381,6 +379,7 @@ class _Attempt:
 
     def _critical(self, search: _Blocks, logs: Sequence[Fraction | None]) -> int | None:
         """The block length to refine: one without which the bound would be lower."""
+
         def worst(bounds: Sequence[Fraction | None]) -> Fraction:
             totals = log_ratios(bounds, self.exponent)
             return max(

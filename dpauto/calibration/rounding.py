@@ -32,7 +32,7 @@ DEEPEST = 200
 DECIMAL = Context(prec=50)
 
 
-class TooLoose(Exception):  # noqa: N818 - it is no error, but an answer: "no useful bound"
+class TooLoose(Exception):
     """A bound has left the range of float64; the caller takes another one."""
 
 
@@ -77,7 +77,7 @@ def log_up(value: float | Fraction) -> Fraction:
     """Return a rational number at least log(value), and above it by less than 1e-30 in relation."""
     exact = Fraction(value)
     logarithm = Fraction(DECIMAL.ln(_decimal(exact)))
-    return logarithm + Fraction(1, 10**30) * max(1, abs(logarithm))
+    return logarithm + Fraction(1, 10**30) * max(Fraction(1), abs(logarithm))
 
 
 def up(values: FloatArray, roundings: int) -> FloatArray:

@@ -53,7 +53,8 @@ def certify(
     epsilon : int, float, Fraction or str
         Positive; a float is read as written.
     adjacency : int
-        b, at least 1: words *of the language* within b substitutions are protected from one another.
+        b, at least 1: words *of the language* within b substitutions are protected from each
+        other.
     mechanism : {"exponential", "permute-and-flip", "calibrated"}, optional
         "calibrated" proves both and takes the one with the smaller exact mean error over words of
         the language that are sampled uniformly with a public seed.
@@ -88,9 +89,7 @@ def certify(
     """
     privacy = Privacy.of(epsilon=epsilon, adjacency=adjacency)
     if mechanism not in {*MECHANISMS, "calibrated"}:
-        raise InvalidArgument(
-            "mechanism must be 'exponential', 'permute-and-flip' or 'calibrated'"
-        )
+        raise InvalidArgument("mechanism must be 'exponential', 'permute-and-flip' or 'calibrated'")
     budget = budget or Budget()
     require_neighbours(language, privacy.adjacency)
     tell = progress or (lambda _doing, _done: None)
