@@ -33,8 +33,8 @@ def parse_length(length: int) -> int:
 class Language:
     """The set L of feasible words of one length n over an alphabet; immutable.
 
-    Build one with ``model.language(length)``, `Language.of` or `Language.all_words`. L, its alphabet
-    and its length are public: choose them without looking at the words to be released.
+    Build one with ``model.language(length)``, `Language.of` or `Language.all_words`. L, its
+    alphabet and its length are public: choose them without looking at the words to be released.
 
     Attributes
     ----------
@@ -128,7 +128,8 @@ class Language:
         for row, word in enumerate(listed, 1):
             if len(word) != length:
                 raise InvalidWord(
-                    f"words must have one length: word {row} has {len(word)} symbols, word 1 has {length}"
+                    f"words must have one length: word {row} has {len(word)} symbols,"
+                    f" word 1 has {length}"
                 )
         sigma = Alphabet({s for word in listed for s in word} if alphabet is None else alphabet)
         rows = np.stack([sigma.encode(w, name=f"word {k}") for k, w in enumerate(listed, 1)])
@@ -185,7 +186,7 @@ class Language:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of alphabet, length and automaton, in hexadecimal: what a certificate is bound to.
+        """SHA-256 of alphabet, length and automaton, in hexadecimal; certificates are bound to it.
 
         It does not depend on the names of states, nor on the order in which a deterministic model
         lists them; it does depend on the order of the alphabet.

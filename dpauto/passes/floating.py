@@ -296,6 +296,10 @@ class FloatPass:
         self.common = np.where(common > -(2**40), common, highest)
         terms = _ldexp(mantissa * factor, exponent - self.common[columns])
         lost = _ldexp(losses * factor, scales - self.common[columns])
+        # A factor below 2**-1000 reads as 0 and loses its term.
+        lost += np.where(
+            factor == 0, 2.0**-999 * _ldexp(mantissa, exponent - self.common[columns]), 0
+        )
         sizes = np.diff(self._bounds)
         self.leaving_relative = self.relative(1) + 1.01 * (sizes + 6) * self.unit
         # ldexp may have dropped what is below 2**-1074 beside the largest term.
