@@ -54,7 +54,7 @@ class DaskWorkers:
         self._pa = pa
         self._cluster: Any = None
         if address == "local":
-            self._cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=None)
+            self._cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=":0")
         try:
             self._client = distributed.Client(self._cluster or address, set_as_default=False)
         except (OSError, ValueError) as error:
