@@ -9,11 +9,13 @@ escalates there, divided by 2**26, says what the count is too small to say.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.workloads import epsilon_for, grid, middle, walks
@@ -27,23 +29,32 @@ BATCH = 2000
 COARSER = 26
 
 
-def workloads() -> Iterator[tuple[str, Mechanism, list[Word]]]:
-    """Yield (name, mechanism, words): several laws, feasible words and others."""
+@dataclass(frozen=True)
+class Workload:
+    """What is released over and over; `share` is its part of all releases."""
+
+    name: str
+    share: float
+    mechanism: Mechanism
+    words: list[Word]
+
+
+def workloads() -> Iterator[Workload]:
+    """Yield several laws, feasible words and others, short words and long ones."""
+    half = epsilon_for(0.5)
     chain = MarkovChain.from_matrix(grid(8), initial=middle(8))
     feasible = chain.language(24)
     trips = walks(chain, 24, 50)
     strays = [(*trip[:12], *trip[:12]) for trip in trips]
-    half = epsilon_for(0.5)
-    yield "permute-and-flip, 64-state grid, n = 24", PermuteAndFlip(feasible, epsilon=half), trips
-    yield "the same, infeasible words", PermuteAndFlip(feasible, epsilon=half), strays
-    yield "exponential, 64-state grid, n = 24", Exponential(feasible, epsilon=half), trips
-    yield "online, 64-state grid, n = 24", Online(feasible, epsilon=half), trips
-    everything = Language.all_words("abcd", 8)
-    yield (
-        "permute-and-flip, all 4^8 words",
-        PermuteAndFlip(everything, epsilon=4),
-        [tuple("abcdabcd")],
-    )
+    yield Workload("permute-and-flip, n = 24", 0.3, PermuteAndFlip(feasible, epsilon=half), trips)
+    yield Workload("the same, other words", 0.1, PermuteAndFlip(feasible, epsilon=half), strays)
+    yield Workload("exponential, n = 24", 0.3, Exponential(feasible, epsilon=half), trips)
+    yield Workload("online, n = 24", 0.09, Online(feasible, epsilon=half), trips)
+    everything = PermuteAndFlip(Language.all_words("abcd", 8), epsilon=4)
+    yield Workload("permute-and-flip, all 4^8 words", 0.2, everything, [tuple("abcdabcd")])
+    # Weights of such long words span more than float64's exponents do.
+    far = PermuteAndFlip(chain.language(1000), epsilon=half)
+    yield Workload("permute-and-flip, n = 1000", 0.01, far, walks(chain, 1000, 20))
 
 
 @contextmanager
@@ -77,8 +88,12 @@ def _kinds() -> set[type]:
     fresh: set[type] = {Mechanism}
     while fresh:
         found |= fresh
-        fresh = {sub for kind in fresh for sub in kind.__subclasses__()} - found
+        fresh = {sub for kind in fresh for sub in _below(kind)} - found
     return found
+
+
+def _below(kind: type) -> list[type]:
+    return kind.__subclasses__()
 
 
 @contextmanager
@@ -92,13 +107,13 @@ def coarser_floats(bits: int) -> Iterator[None]:
         FloatPass.unit = unit
 
 
-def escalated(mechanism: Mechanism, words: Sequence[Word], releases: int) -> int:
+def escalated(work: Workload, releases: int) -> int:
     """Return how many of so many releases need more than their first attempt."""
     with counting_escalations() as count:
         for first in range(0, releases, BATCH):
-            size = min(BATCH, releases - first)
-            batch = [words[(first + k) % len(words)] for k in range(size)]
-            mechanism.release_many(batch, workers=1)
+            numbers = range(first, min(first + BATCH, releases))
+            batch = [work.words[k % len(work.words)] for k in numbers]
+            work.mechanism.release_many(batch, workers=1)
     return count[0]
 
 
@@ -106,29 +121,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table; always 0."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.escalations", description=__doc__)
     parser.add_argument("--releases", type=int, default=10**6, help="over all workloads together")
-    parser.add_argument("--coarse", type=int, default=20_000, help="coarse releases per workload")
+    parser.add_argument("--coarse", type=int, default=10**5, help="coarse ones")
     options = parser.parse_args(arguments)
-    chosen = list(workloads())
-    each = -(-options.releases // len(chosen))
-    print("| workload | releases | escalated | coarser releases | escalated | implied rate |")
+    print("| 64-state grid | releases | escalated | coarser releases | escalated | implied rate |")
     print("|---|---:|---:|---:|---:|---:|")
-    total = 0
+    total = releases = 0
     started = time.perf_counter()
-    for name, mechanism, words in chosen:
-        real = escalated(mechanism, words, each)
-        with coarser_floats(COARSER):
-            coarse = escalated(mechanism, words, options.coarse)
-        total += real
-        # Nothing follows from none: such a workload hardly computes in floats.
-        implied = f"{coarse / options.coarse / 2**COARSER:.1e}" if coarse else ""
-        print(
-            f"| {name} | {each:,} | {real} | {options.coarse:,} | {coarse} | {implied} |",
-            flush=True,
+    for work in workloads():
+        fine, coarse = (
+            math.ceil(count * work.share) for count in (options.releases, options.coarse)
         )
-    print(
-        f"\n{total} of {each * len(chosen):,} releases escalated"
-        f" ({time.perf_counter() - started:.0f} s)"
-    )
+        seen = escalated(work, fine)
+        with coarser_floats(COARSER):
+            seen_coarse = escalated(work, coarse)
+        total, releases = total + seen, releases + fine
+        # Nothing follows from none: such a workload hardly computes in floats.
+        implied = f"{seen_coarse / coarse / 2**COARSER:.1e}" if seen_coarse else ""
+        cells = (work.name, f"{fine:,}", seen, f"{coarse:,}", seen_coarse, implied)
+        print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+    seconds = time.perf_counter() - started
+    print(f"\n{total} of {releases:,} releases escalated ({seconds:.0f} s)")
     return 0
 
 
