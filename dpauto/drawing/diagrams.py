@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dpauto.drawing.dot import to_dot
 from dpauto.drawing.render import FORMATS, render_dot
 from dpauto.errors import DpautoError, DrawingTooLarge, InvalidArgument
+
+if TYPE_CHECKING:
+    import graphviz
 
 __all__ = ["Diagram", "diagram", "mimebundle"]
 
@@ -45,6 +48,21 @@ class Diagram:
 
     def __str__(self) -> str:
         return self.dot
+
+    def to_graphviz(self) -> graphviz.Source:
+        """Return the drawing as a value of the `graphviz` package, to view it or go on from there.
+
+        Examples
+        --------
+        >>> from dpauto import NFA
+        >>> from dpauto.drawing import diagram
+        >>> source = diagram(NFA.from_regex("ab*", alphabet="ab")).to_graphviz()
+        >>> source.engine
+        'dot'
+        """
+        import graphviz
+
+        return graphviz.Source(self.dot, engine=self.engine)
 
     def svg(self, *, timeout: float = 60) -> str:
         """Return the drawing as SVG text.
