@@ -20,7 +20,7 @@ from dpauto.words import Alphabet, IntArray, Symbol
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["START", "Automaton", "BoolArray", "ragged", "sort_edges"]
+__all__ = ["START", "Automaton", "BoolArray", "pointers", "ragged", "reduce_rows", "sort_edges"]
 
 BoolArray = NDArray[np.bool_]
 
@@ -48,6 +48,22 @@ def ragged(starts: IntArray, stops: IntArray) -> IntArray:
     return offsets + np.arange(total)
 
 
+def pointers(groups: IntArray, count: int) -> IntArray:
+    """Return where each of `count` groups begins in an array sorted by group, and where all end."""
+    starts = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(groups, minlength=count), out=starts[1:])
+    return starts
+
+
+def reduce_rows(ufunc: np.ufunc, values: Any, indptr: NDArray[Any], empty: int) -> Any:
+    """Reduce each CSR row of `values`, which keep their type; empty rows become `empty`."""
+    reduced = np.full(len(indptr) - 1, empty, dtype=values.dtype)
+    filled = np.flatnonzero(np.diff(indptr))
+    if filled.size:
+        reduced[filled] = ufunc.reduceat(values, indptr[filled])
+    return reduced
+
+
 def sort_edges(
     tail: IntArray, head: IntArray, label: IntArray, n_states: int
 ) -> tuple[IntArray, IntArray, IntArray]:
@@ -59,9 +75,7 @@ def sort_edges(
         new = np.ones(len(tail), dtype=bool)
         new[1:] = (np.diff(tail) != 0) | (np.diff(head) != 0) | (np.diff(label) != 0)
         tail, head, label = tail[new], head[new], label[new]
-    indptr = np.zeros(n_states + 1, dtype=np.int64)
-    np.cumsum(np.bincount(tail, minlength=n_states), out=indptr[1:])
-    return indptr, head, label
+    return pointers(tail, n_states), head, label
 
 
 def _in_order(first: IntArray, second: IntArray, third: IntArray) -> bool:
@@ -177,16 +191,12 @@ class Automaton:
     @cached_property
     def by_label(self) -> tuple[IntArray, IntArray]:
         """(pointer, edges): the edges that carry label s are ``edges[pointer[s]:pointer[s+1]]``."""
-        pointer = np.zeros(len(self.alphabet) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(self.label, minlength=len(self.alphabet)), out=pointer[1:])
-        return pointer, np.argsort(self.label, kind="stable")
+        return pointers(self.label, len(self.alphabet)), np.argsort(self.label, kind="stable")
 
     @cached_property
     def by_head(self) -> tuple[IntArray, IntArray]:
         """(pointer, edges): the edges into state q are ``edges[pointer[q]:pointer[q+1]]``."""
-        pointer = np.zeros(self.n_states + 1, dtype=np.int64)
-        np.cumsum(np.bincount(self.head, minlength=self.n_states), out=pointer[1:])
-        return pointer, np.argsort(self.head, kind="stable")
+        return pointers(self.head, self.n_states), np.argsort(self.head, kind="stable")
 
     @cached_property
     def graph(self) -> nx.MultiDiGraph:
@@ -283,8 +293,7 @@ class Automaton:
                 edges=(tail, head, label),
                 final=final,
             )
-        indptr = np.zeros(len(order) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(tail, minlength=len(order)), out=indptr[1:])
+        indptr = pointers(tail, len(order))
         return Automaton(
             self.alphabet, states, self.start, start_head, start_label, indptr, head, label, final
         )

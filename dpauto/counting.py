@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpauto.arrays import Automaton
+from dpauto.arrays import Automaton, reduce_rows
 from dpauto.errors import StateLimitExceeded
 from dpauto.words import IntArray
 
@@ -26,15 +26,6 @@ Counts = NDArray[Any]
 
 #: Most additions of a joint count by distance and cost: about half a minute.
 JOINT_LIMIT = 10_000_000
-
-
-def row_sums(values: Counts, indptr: IntArray) -> Counts:
-    """Return the sum of each CSR row of `values`; an empty row sums to 0."""
-    sums = np.zeros(len(indptr) - 1, dtype=values.dtype)
-    filled = np.flatnonzero(np.diff(indptr))
-    if filled.size:
-        sums[filled] = np.add.reduceat(values, indptr[filled])
-    return sums
 
 
 def path_counts(automaton: Automaton, length: int, rows: IntArray) -> list[Counts]:
@@ -74,7 +65,7 @@ def _path_counts(automaton: Automaton, length: int, rows: IntArray) -> Iterator[
         if bound >= 2**62 and layer.dtype != object:
             layer = layer.astype(object)
         indptr = automaton.indptr[: rows[i] + 1]
-        layer = row_sums(layer[automaton.head[: indptr[-1]]], indptr)
+        layer = reduce_rows(np.add, layer[automaton.head[: indptr[-1]]], indptr, 0)
         yield layer
     yield np.array([sum(layer[automaton.start_head].tolist())], dtype=object)
 
@@ -111,7 +102,7 @@ def level_counts(automaton: Automaton, word: IntArray, rows: IntArray) -> list[i
         matching = edges[pointer[word[i]] : pointer[word[i] + 1]]
         matching = matching[: np.searchsorted(matching, indptr[-1])]
         values[matching] = values[matching] << width
-        cells = row_sums(values, indptr)
+        cells = reduce_rows(np.add, values, indptr, 0)
     values = cells[automaton.start_head]
     values[automaton.start_label == word[0]] <<= width
     packed = sum(values.tolist())

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dpauto.counting import Counts, row_sums
+from dpauto.arrays import reduce_rows
+from dpauto.counting import Counts
 from dpauto.errors import EmptyLanguage, InvalidArgument, StateLimitExceeded
 from dpauto.hamming.automaton import parse_errors
 from dpauto.language import Language
@@ -134,7 +135,7 @@ class MNFA:
             values = ((after << self._width) & kept)[head]
             right = np.flatnonzero(label == self._word[i])
             values[right] = after[head[right]]
-            layers.append(row_sums(values, indptr))
+            layers.append(reduce_rows(np.add, values, indptr, 0))
         after = layers[-1]
         values = ((after << self._width) & kept)[a.start_head]
         right = np.flatnonzero(a.start_label == self._word[0])

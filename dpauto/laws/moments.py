@@ -22,11 +22,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpauto.arrays import BoolArray
+from dpauto.arrays import BoolArray, reduce_rows
 from dpauto.errors import InvalidArgument
 from dpauto.language import Language
 from dpauto.laws.errorlaw import FloatArray, Moments
 from dpauto.laws.race import CUTOFF, panels
+from dpauto.passes import Weights
 from dpauto.words import Costs, IntArray
 
 __all__ = ["PartitionFunctions", "offline_moments", "partition_functions"]
@@ -114,7 +115,7 @@ class _Edges:
     ) -> None:
         self.indptr, self.head, self.n_heads = indptr, head, len(after.least)
         onward = np.minimum(after.least[head] + cost, UNREACHABLE)
-        self.least = _by_row(np.minimum, onward, indptr, UNREACHABLE)
+        self.least = reduce_rows(np.minimum, onward, indptr, UNREACHABLE)
         self.alive = onward < UNREACHABLE
         size = np.diff(indptr)
         self.reduced = np.where(self.alive, onward - np.repeat(self.least, size), 0)
@@ -126,7 +127,7 @@ class _Edges:
         if not after.any():
             return np.zeros(len(size), dtype=np.int64), scale
         at_head = after[self.head]
-        largest = _by_row(np.maximum, at_head, self.indptr, 0)
+        largest = reduce_rows(np.maximum, at_head, self.indptr, 0)
         return largest, np.ldexp(scale, np.maximum(at_head - np.repeat(largest, size), -2000))
 
     def times(self, weights: FloatArray, values: FloatArray) -> FloatArray:
@@ -195,20 +196,19 @@ def partition_functions(
     if costs is not None and int(costs.matrix.max()) >= UNREACHABLE // (2 * n):
         raise InvalidArgument("costs are too large for words of this length")
     a = float(exponent)
+    edge_costs = Weights(automaton, rows, exponent, costs).edge_costs
     head = automaton.head.astype(np.int32)
     pointers = automaton.indptr.astype(np.int32)
     column = _Column.last(automaton.final[: rows[n]], n_powers)
     for i in range(n - 1, 0, -1):
         indptr = pointers[: rows[i] + 1]
         label = automaton.label[: indptr[-1]]
-        edges = _Edges(indptr, head[: indptr[-1]], _edge_costs(costs, int(word[i]), label), column)
+        edges = _Edges(indptr, head[: indptr[-1]], edge_costs(int(word[i]), label), column)
         column = edges.step(column, a, first)
     label = automaton.start_label
     indptr = np.array([0, len(label)], dtype=np.int32)
     start = automaton.start_head.astype(np.int32)
-    column = _Edges(indptr, start, _edge_costs(costs, int(word[0]), label), column).step(
-        column, a, first
-    )
+    column = _Edges(indptr, start, edge_costs(int(word[0]), label), column).step(column, a, first)
     return PartitionFunctions(
         int(column.least[0]),
         int(column.exponents[0]),
@@ -322,21 +322,3 @@ class _Series:
             float(survival @ e) <= TOLERANCE * max(1.0, value)
             for e, value in zip(errors, (self.mean, self.square), strict=True)
         )
-
-
-def _edge_costs(costs: Costs | None, symbol: int, label: IntArray) -> IntArray:
-    """Cost of every edge against the true symbol."""
-    if costs is None:
-        wrong: IntArray = (label != symbol).astype(np.int64)
-        return wrong
-    of_true: IntArray = costs.matrix[symbol]
-    return of_true[label]
-
-
-def _by_row(ufunc: np.ufunc, values: IntArray, indptr: IndexArray, empty: int) -> IntArray:
-    """Reduce each CSR row of `values`."""
-    out = np.full(len(indptr) - 1, empty, dtype=np.int64)
-    filled = np.flatnonzero(np.diff(indptr))
-    if filled.size:
-        out[filled] = ufunc.reduceat(values, indptr[filled])
-    return out

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpauto.arrays import pointers
 from dpauto.errors import InvalidModel
 from dpauto.models._parse import entries, shown, state_number
 from dpauto.words import Alphabet, IntArray
@@ -115,9 +116,7 @@ def checked_rows(
         value = np.asarray(np.bincount(place, weights=value), dtype=np.float64)
         tail, head = np.divmod(pair, size)
     _check_sums(states, tail, value, argument)
-    indptr = np.zeros(size + 1, dtype=np.int64)
-    np.cumsum(np.bincount(tail, minlength=size), out=indptr[1:])
-    return indptr, head, value
+    return pointers(tail, size), head, value
 
 
 def _check_sums(states: Alphabet, tail: IntArray, value: FloatArray, argument: str) -> None:

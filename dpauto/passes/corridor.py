@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpauto.arrays import Automaton
+from dpauto.arrays import Automaton, pointers
 from dpauto.passes.balls import BallLayers
 from dpauto.passes.floating import TOP, FloatLayers, FloatPass
 from dpauto.passes.layers import Layers, Undecided, uniform_ball
@@ -139,15 +139,13 @@ class Corridor:
             local_start = np.concatenate(([0], local_start))
             start_times[0] = len(self.start_outside)
         self.start_times = start_times
-        indptr = np.zeros(size + 1, dtype=np.int64)
-        np.cumsum(np.bincount(tail, minlength=size), out=indptr[1:])
         automaton = Automaton(
             alphabet=Alphabet(range(size)),
             states=range(size),
             start=a.start,
             start_head=local_start,
             start_label=local_start.copy(),
-            indptr=indptr,
+            indptr=pointers(tail, size),
             head=head[order],
             label=head[order],
             final=np.concatenate(([True], a.final[states])),

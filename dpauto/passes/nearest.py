@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dpauto.arrays import ragged
+from dpauto.arrays import ragged, reduce_rows
 from dpauto.passes.weights import Weights
 from dpauto.randomness import Tape
 from dpauto.words import IntArray
@@ -214,11 +214,7 @@ def _least_costs(weights: Weights, word: IntArray) -> list[IntArray]:
         indptr = a.indptr[: weights.rows[i] + 1]
         cost = weights.edge_costs(int(word[i]), a.label[: indptr[-1]])
         through = cost + least[-1][a.head[: indptr[-1]]]
-        best = np.full(len(indptr) - 1, _FAR)
-        filled = np.flatnonzero(np.diff(indptr))
-        if filled.size:
-            best[filled] = np.minimum.reduceat(through, indptr[filled])
-        least.append(np.minimum(best, _FAR))
+        least.append(np.minimum(reduce_rows(np.minimum, through, indptr, _FAR), _FAR))
     return [least[-1], *least[::-1]]
 
 
