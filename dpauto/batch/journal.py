@@ -64,6 +64,7 @@ class Journal:
         self._file = _open_alone(self.path)
         try:
             self._read(head)
+            self._head_size = self._file.tell()
             self._blocks: Iterator[dict[str, Any]] | None = self._entries()
         except BaseException:
             self._file.close()
@@ -157,6 +158,9 @@ class Journal:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        # A run that failed before its first block leaves nothing to go on from.
+        if os.fstat(self._file.fileno()).st_size == self._head_size:
+            self.path.unlink(missing_ok=True)
         self._file.close()
 
 

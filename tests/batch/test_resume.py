@@ -214,6 +214,10 @@ def test_what_cannot_be_resumed(
 ) -> None:
     assert main([*COMMAND, *arguments]) == 2
     assert capsys.readouterr().err == f"dpauto: {message}\n"
+    # A run that fails at once leaves no journal behind.
+    assert main([*COMMAND, "--on-error", "stop", "-o", "x.csv"]) == 2
+    assert "t.csv, row 2, column trip" in capsys.readouterr().err
+    assert not list(folder.glob(".x.csv*"))
     options = ["--model", "all:ab", "--epsilon", "1", "--resume", "-o", "x.csv"]
     assert main(["release", "t.csv", *options]) == 2
     assert "--resume needs --key-file" in capsys.readouterr().err
