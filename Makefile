@@ -24,7 +24,7 @@ lint: $(VENV)/.for-development ## check style, types and the order of the rooms
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 docs: $(VENV)/.for-development ## build the documentation in docs/_build/html, warnings being errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
