@@ -2,7 +2,8 @@
 
 from dpauto.passes.balls import BallLayers
 from dpauto.passes.corridor import Corridor, CorridorBalls, CorridorFloats, radius_for
-from dpauto.passes.floating import FloatLayers, FloatPass
+from dpauto.passes.draws import FloatLayers, draw_outside
+from dpauto.passes.floating import FloatPass
 from dpauto.passes.layers import Layers, Undecided, uniform_ball
 from dpauto.passes.nearest import Leaving, Nearest, NearestWords, WordItself
 from dpauto.passes.weights import Weights
@@ -21,6 +22,7 @@ __all__ = [
     "Undecided",
     "Weights",
     "WordItself",
+    "draw_outside",
     "radius_for",
     "uniform_ball",
 ]

@@ -28,7 +28,8 @@ import numpy as np
 
 from dpauto.arrays import Automaton, pointers
 from dpauto.passes.balls import BallLayers
-from dpauto.passes.floating import TOP, FloatLayers, FloatPass
+from dpauto.passes.draws import FloatLayers
+from dpauto.passes.floating import TOP, FloatPass
 from dpauto.passes.layers import Layers, Undecided, uniform_ball
 from dpauto.passes.nearest import Leaving, WordItself
 from dpauto.passes.weights import FloatArray, Weights

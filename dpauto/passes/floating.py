@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpauto.arrays import BoolArray, ragged
-from dpauto.passes.layers import Layers, Undecided
+from dpauto.arrays import ragged
+from dpauto.passes.backward_sums import BackwardSums, ldexp
 from dpauto.passes.nearest import Nearest
 from dpauto.passes.weights import FloatArray, Weights, stride_for, view
-from dpauto.randomness import Tape
 from dpauto.words import IntArray
 
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = ["FloatLayers", "FloatPass"]
+__all__ = ["FloatPass"]
 
 #: Rescaling brings the largest entry of a word's layer to this power of two ...
 TOP = 880
@@ -34,7 +33,7 @@ class FloatPass:
     """Layers V_n … V_1 of a block of words over one automaton.
 
     Entry x of layer i stands for a true value within ``relative(i) * x + absolute(i)`` of it, both
-    in units of 2**scale(i). The docs' error analysis proves it; "E1" and so on in this module are
+    in units of 2**scale(i). The docs' error analysis proves it; "E1" and so on in the code are
     its lemmas. A layer is one flat array: state q of word b is entry q * B + b.
 
     Parameters
@@ -294,12 +293,11 @@ class FloatPass:
         highest = np.zeros(width, dtype=np.int64)
         np.maximum.at(highest, columns, scales + TOP)
         self.common = np.where(common > -(2**40), common, highest)
-        terms = _ldexp(mantissa * factor, exponent - self.common[columns])
-        lost = _ldexp(losses * factor, scales - self.common[columns])
+        terms = ldexp(mantissa * factor, exponent - self.common[columns])
         # A factor below 2**-1000 reads as 0 and loses its term.
-        lost += np.where(
-            factor == 0, 2.0**-999 * _ldexp(mantissa, exponent - self.common[columns]), 0
-        )
+        lost = losses * factor + np.where(factor == 0, 2.0**-999 * self._gathered, 0)
+        self._weighed = (mantissa * factor, exponent, lost, scales)
+        lost = ldexp(lost, scales - self.common[columns])
         sizes = np.diff(self._bounds)
         self.leaving_relative = self.relative(1) + 1.01 * (sizes + 6) * self.unit
         # ldexp may have dropped what is below 2**-1074 beside the largest term.
@@ -309,10 +307,23 @@ class FloatPass:
             np.bincount(columns, lost, width) * (1 + 2**-20) + sizes * 2.0**-1000,
             0.0,
         )
-        parts = [terms[lo:hi] for lo, hi in itertools.pairwise(self._bounds.tolist())]
-        #: Cumulative weights of each word's leaving edges, from the first and from the last.
-        self.cumulative = [np.cumsum(part) for part in parts]
-        self.backward = [np.cumsum(part[::-1]) for part in parts]
+        #: Cumulative weights of each word's leaving edges.
+        self.cumulative = [
+            np.cumsum(terms[lo:hi]) for lo, hi in itertools.pairwise(self._bounds.tolist())
+        ]
+
+    def backward(self, b: int) -> BackwardSums:
+        """Return the sums of word b's leaving edges from the last backwards."""
+        part = slice(self._bounds[b], self._bounds[b + 1])
+        mantissa, exponent, lost, scales = self._weighed
+        return BackwardSums(
+            self._steps[part],
+            mantissa[part],
+            exponent[part],
+            lost[part],
+            scales[part],
+            self._spacing,
+        )
 
     def _factors(self) -> tuple[FloatArray, IntArray]:
         """Mantissa and exponent of each leaving edge's own factor: prefixes times weight."""
@@ -332,189 +343,6 @@ class FloatPass:
             mantissas.append(np.array([p[0] for p in parts]))
             exponents.append(np.array([p[1] for p in parts], dtype=np.int64))
         return np.concatenate(mantissas), np.concatenate(exponents)
-
-    # -- draws ------------------------------------------------------------------------------------
-
-    def draw_outside(
-        self, asking: Sequence[int], tapes: Sequence[Tape]
-    ) -> dict[int, IntArray | None]:
-        """Draw a word outside T for each of the words `asking`; undecided ones are left out."""
-        starts: list[tuple[int, int, int]] = []
-        written = np.empty((len(asking), self.length), dtype=np.int64)
-        for b in asking:
-            try:
-                starts.append((b, *FloatLayers(self, b).leave(written[len(starts)], tapes[b])))
-            except Undecided:
-                continue
-        if not starts:
-            return {}
-        decided = self._walk_together(starts, written, tapes)
-        return {b: written[row] for row, (b, _, _) in enumerate(starts) if decided[row]}
-
-    def _walk_together(
-        self, starts: Sequence[tuple[int, int, int]], written: IntArray, tapes: Sequence[Tape]
-    ) -> BoolArray:
-        """Complete words from (b, layer, state), all in step; returns which were decided.
-
-        The decisions are those of `Layers.walk`, on the same uniforms.
-        """
-        words = [FloatLayers(self, b) for b, _, _ in starts]
-        column = np.array([b for b, _, _ in starts], dtype=np.int64)
-        layer = np.array([i for _, i, _ in starts], dtype=np.int64)
-        state = np.array([q for _, _, q in starts], dtype=np.int64)
-        trip = np.array([self._trip(b) for b in column.tolist()])
-        first = [tapes[b].reserve(self.length - i) for b, i, _ in starts]
-        uniforms = np.zeros((len(starts), self.length))
-        for row, (b, i, _) in enumerate(starts):
-            uniforms[row, i:] = tapes[b].leading(first[row], self.length - i) * 2.0**-64
-        decided = np.ones(len(starts), dtype=bool)
-        for i in range(int(layer.min(initial=self.length)), self.length):
-            rows = np.flatnonzero(layer == i)
-            if not rows.size:
-                continue
-            back = state[rows] == trip[rows, i - 1]
-            for row in rows[back].tolist():
-                try:
-                    place = first[row] + i - starts[row][1]
-                    k = words[row].choose_later(i, tapes[column[row]], place)
-                except Undecided:
-                    decided[row], layer[row] = False, self.length
-                    continue
-                leaving = words[row].nearest.leaving
-                step = self.length if k is None else int(leaving.steps[k])
-                written[row, i:step] = words[row].word[i:step]
-                layer[row] = step + 1
-                if k is not None:
-                    written[row, step], state[row] = leaving.label[k], leaving.head[k]
-            rows = rows[~back]
-            state[rows], written[rows, i], certain = self._choose_edges(
-                i, state[rows], column[rows], uniforms[rows, i]
-            )
-            decided[rows] &= certain
-            layer[rows] = i + 1
-        return decided
-
-    def _trip(self, b: int) -> list[int]:
-        """States of word b's run, or states that do not exist."""
-        return self.nearest[b].states or [-1] * self.length
-
-    def _choose_edges(
-        self, i: int, state: IntArray, column: IntArray, uniform: FloatArray
-    ) -> tuple[IntArray, IntArray, BoolArray]:
-        """Draw an edge from each state at layer i: its head, its label, whether it is certain."""
-        heads, labels = self.weights.padded
-        weights = self.layer(i + 1)[heads[state] * self.width + column[:, np.newaxis]]
-        weights[labels[state] < 0] = 0.0
-        weights[labels[state] != self.words[column, i][:, np.newaxis]] *= self.weights.z
-        reached = np.cumsum(weights, axis=1)
-        total = reached[:, -1]
-        loss = 2.0 * self.weights.degree * self.losses(np.full(len(state), i + 1), column)
-        margin = total * (self.choice_error + 2.0**-52) + loss
-        target = uniform * total
-        edge = (reached <= (target + margin)[:, np.newaxis]).sum(axis=1)
-        before = np.where(edge > 0, reached[np.arange(len(state)), edge - 1], -np.inf)
-        certain = (edge < reached.shape[1]) & (before < target - margin)
-        edge = np.minimum(edge, reached.shape[1] - 1)
-        return heads[state, edge], labels[state, edge], certain
-
-
-class FloatLayers(Layers):
-    """One word of a float pass: its total outside T, and the draws from it.
-
-    Parameters
-    ----------
-    block : FloatPass
-    b : int, optional
-        The word's number in the block.
-    """
-
-    def __init__(self, block: FloatPass, b: int = 0) -> None:
-        super().__init__(block.weights, block.words[b], block.nearest[b])
-        self._pass, self._b = block, b
-        self._symbols: list[int] = block.words[b].tolist()
-
-    @property
-    def outside(self) -> arb:
-        """Z' as a ball."""
-        from flint import arb
-
-        cumulative = self._pass.cumulative[self._b]
-        if not len(cumulative):
-            return arb(0)
-        total = float(cumulative[-1])
-        relative = float(self._pass.leaving_relative[self._b])
-        error = total * relative + float(self._pass.leaving_absolute[self._b])
-        return arb(total, error * (1 + 2**-20)) * arb((1, int(self._pass.common[self._b])))
-
-    def choose_leaving(self, tape: Tape) -> int:
-        """Draw the leaving edge; `Undecided` near a border."""
-        cumulative, unit = self._pass.cumulative[self._b], self._pass.unit
-        relative = 2 * self._pass.leaving_relative[self._b] + 8 * unit
-        total = float(cumulative[-1])
-        u, bits = tape.uniform()
-        target = math.ldexp(float(u), -bits) * total
-        margin = total * (relative + 2.0 ** (1 - bits)) + 2 * self._pass.leaving_absolute[self._b]
-        k = int(np.searchsorted(cumulative, target + margin, side="right"))
-        if k == len(cumulative) or (k and cumulative[k - 1] >= target - margin):
-            raise Undecided
-        return k
-
-    def choose_edge(self, i: int, state: int, tape: Tape, index: int) -> int:
-        """Draw the edge from `state` at layer i; `Undecided` near a border."""
-        w, block, width, b = self.weights, self._pass, self._pass.width, self._b
-        indptr, head, label = w.views
-        lo, hi, symbol, z = indptr[state], indptr[state + 1], self._symbols[i], w.z
-        after = view(block.layer(i + 1))
-        total, reached = 0.0, []
-        for e in range(lo, hi):
-            weight = after[head[e] * width + b]
-            if w.costs is not None:
-                weight *= w.float_table[symbol, label[e]]
-            elif label[e] != symbol:
-                weight *= z
-            if w.times is not None:
-                weight *= w.times[e]
-            total += weight
-            reached.append(total)
-        u, bits = tape.at(index)
-        margin = total * (block.choice_error + 2.0 ** (1 - bits)) + block.choice_loss(i + 1, b)
-        target = math.ldexp(u, -bits) * total
-        for k, value in enumerate(reached):
-            if value > target + margin:
-                if k and reached[k - 1] >= target - margin:
-                    break
-                return int(lo + k)
-        raise Undecided
-
-    def choose_later(self, i: int, tape: Tape, index: int) -> int | None:
-        """Draw where the word leaves w later; `Undecided` near a border."""
-        block, b = self._pass, self._b
-        steps, backward = self.nearest.leaving.steps, block.backward[b]
-        count = len(steps) - int(np.searchsorted(steps, i))
-        ways_out = float(backward[count - 1]) if count else 0.0
-        total = ways_out + math.ldexp(1.0, max(-2000, -int(block.common[b])))
-        u, bits = tape.at(index)
-        target = math.ldexp(u, -bits) * total
-        relative = 2 * float(block.leaving_relative[b]) + 8 * block.unit + 2.0 ** (1 - bits)
-        margin = total * relative + 2 * float(block.leaving_absolute[b])
-        # The last edges come first, and staying, which weighs 1, comes last.
-        if target > ways_out + margin:
-            return None
-        k = int(np.searchsorted(backward[:count], target + margin, side="right"))
-        if k == count or (k and backward[k - 1] >= target - margin):
-            raise Undecided
-        return len(steps) - 1 - k
-
-    def close(self) -> None:
-        """Let the thread's next pass use the memory of a block that is this word alone."""
-        if self._pass.width == 1:
-            self._pass.close()
-
-
-def _ldexp(values: FloatArray, shift: IntArray) -> FloatArray:
-    """np.ldexp for shifts of any size; too large is infinite."""
-    with np.errstate(over="ignore"):
-        return np.ldexp(values, np.clip(shift, -4000, 4000).astype(np.int32))
 
 
 def _split(value: arb) -> tuple[float, int]:

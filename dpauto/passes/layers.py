@@ -5,7 +5,7 @@ V_{i+1}(q'). A pass keeps all layers if they fit into the memory it may take. El
 the square root of their number and computes the others again when a walk asks for them.
 
 There are two arithmetics with one interface: float64 with a proven error bound (`FloatLayers`, in
-`floating`) and balls of any precision (`BallLayers`, in `balls`). Both raise `Undecided` when a
+`draws`) and balls of any precision (`BallLayers`, in `balls`). Both raise `Undecided` when a
 uniform is too close to a border.
 """
 
@@ -107,11 +107,11 @@ class Layers(ABC):
         int
             The layer at which the walk ended: n, or where it met the state `stop`.
         """
-        n, leaving, trip = len(self.word), self.nearest.leaving, self.nearest.states
+        n, leaving, run = len(self.word), self.nearest.leaving, self.nearest.states
         label, head = self.weights.views[2], self.weights.views[1]
         first = tape.reserve(n - i) - i
         while i < n and state != self.stop:
-            if trip is not None and state == trip[i - 1]:
+            if run is not None and state == run[i - 1]:
                 k = self.choose_later(i, tape, first + i)
                 step = n if k is None else int(leaving.steps[k])
                 written[i:step] = self.word[i:step]
