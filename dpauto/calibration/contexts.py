@@ -26,6 +26,7 @@ __all__ = ["Candidates", "Context", "Refinement"]
 BATCH = 64
 #: One batch in so many begins with a dive to whole words.
 DIVE = 32
+DEEPEST_DIVE = 200
 KEPT = 3000
 
 
@@ -81,13 +82,16 @@ class _Half:
 
     def _states(self, window: tuple[int, ...]) -> FloatArray:
         """The window's matrix between states."""
-        found = self.known.get(window)
-        if found is None:
-            found = self.steps @ self._states(window[:-1])
+        length = len(window)
+        while window[:length] not in self.known:
+            length -= 1
+        found = self.known[window[:length]]
+        for k in range(length, len(window)):
+            found = self.steps @ found
             weight = np.full(len(found), self.discount.z)
-            weight[window[-1]] = 1.0
+            weight[window[k]] = 1.0
             found *= weight[:, None]
-            self.known[window] = found
+            self.known[window[: k + 1]] = found
         return found
 
     def window(self, window: tuple[int, ...]) -> FloatArray:
@@ -178,7 +182,7 @@ class Refinement:
 
     def refine(self, m: int) -> None:
         """Split the contexts of m positions with the largest bounds."""
-        if self.batches[m - 1] % DIVE == 0:
+        if self.batches[m - 1] % DIVE == 0 and self.chain.length <= DEEPEST_DIVE:
             self._dive(m)
         self.batches[m - 1] += 1
         fresh: list[tuple[float, Context]] = []
@@ -263,10 +267,12 @@ class Refinement:
         return state in side.members.row(int(side.of_state[end]))
 
     def _has_wrong_length(self, context: Context) -> bool:
-        """Whether a window that is a whole word has another length than the chain's words."""
-        if not self.pooled or context.before or context.after:
+        """Whether no word of the chain's length fits, where boxes stand for several lengths."""
+        if not self.pooled:
             return False
-        return len(context.a) + len(context.left) + len(context.right) != self.chain.length
+        known = len(context.a) + len(context.left) + len(context.right)
+        beyond = context.before + context.after
+        return known + beyond > self.chain.length or (beyond == 0 and known != self.chain.length)
 
     def _evaluate(self, m: int, fresh: list[tuple[float, Context]]) -> list[tuple[float, Context]]:
         """Bound contexts and keep them; each bound is also at most that of its parent."""

@@ -19,7 +19,7 @@ TAIL = Decimal(2**24)
 #: Relative error of a value that took some operations in 50 digits, generously.
 MARGIN = Decimal(10) ** -25
 #: Cells into which the range of weights is split at most, and the width at which it is enough.
-CELLS, CLOSE = 400, Decimal("1e-5")
+CELLS, CLOSE = 150, Decimal("1e-4")
 
 
 def log_ratios(blocks: Sequence[Fraction | None], exponent: Fraction) -> list[Fraction | None]:

@@ -245,7 +245,9 @@ class Prover:
             return best
         try:
             limit = self.budget.contexts if contexts is None else contexts
-            return min(best, attempt.by_blocks(limit))
+            # What overflows is noticed where bounds are moved outwards.
+            with np.errstate(over="ignore", invalid="ignore"):
+                return min(best, attempt.by_blocks(limit))
         except TooLoose:
             return best
 
@@ -356,7 +358,7 @@ class _Attempt:
         rooms: list[Fraction | None] = []
         for d, more in enumerate(spare, 1):
             low, high = Fraction(0), self.exponent * d
-            if flip_loss(self.discount, low, light, heavy, more) > more:
+            if more < 0 or flip_loss(self.discount, low, light, heavy, more) > more:
                 rooms.append(None)
                 continue
             for _ in range(ROOM_BITS):
