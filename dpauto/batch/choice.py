@@ -97,7 +97,13 @@ class MechanismChoice:
         self._certificate = certificate
 
     def digest(self) -> bytes:
-        """Return a SHA-256 of everything that decides which mechanism is built for a language."""
+        """Return a SHA-256 of everything that decides which mechanism is built for a language.
+
+        Raises
+        ------
+        InvalidArgument
+            If the costs are a function.
+        """
         costs = self._costs
         if isinstance(costs, Costs):
             told = encode(costs.denominator, costs.matrix.tobytes(), costs.alphabet.digest())

@@ -136,6 +136,7 @@ class _Pandas(_Arrow):
         return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
     def replaced(self, name: str, column: Any, kept: Sequence[int] | None) -> Any:
+        """See `_Arrow.replaced`; the index stays."""
         import pandas as pd
 
         table = self.table if kept is None else self.table.iloc[list(kept)]
@@ -153,6 +154,7 @@ class _Polars(_Arrow):
         return self.table.get_column(name).to_arrow()
 
     def replaced(self, name: str, column: Any, kept: Sequence[int] | None) -> Any:
+        """See `_Arrow.replaced`."""
         import polars as pl
 
         table = self.table if kept is None else self.table[list(kept)]
@@ -161,7 +163,13 @@ class _Polars(_Arrow):
 
 
 def adapted(table: Any) -> _Arrow:
-    """Return what reads and replaces the columns of a frame of any kind."""
+    """Return what reads and replaces the columns of a frame of any kind.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is no frame.
+    """
     kinds = {"pandas": _Pandas, "polars": _Polars, "pyarrow": _Arrow}
     kind = type(table).__module__.partition(".")[0]
     if kind not in kinds or type(table).__name__ not in ("DataFrame", "Table", "RecordBatch"):
@@ -245,6 +253,7 @@ class _WholeWords(_Rows):
         self._words.check(texts)
 
     def result(self) -> Any:
+        """Return the frame with the released words."""
         kept = sorted(self._released)
         column = self._words.array([self._released[row] for row in kept])
         whole = len(kept) == len(self._array)
@@ -311,6 +320,7 @@ class _LongForm(_Rows):
             )
 
     def result(self) -> Any:
+        """Return the frame with the released symbols."""
         import pyarrow as pa
 
         released: dict[int, str] = {}

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -62,13 +63,12 @@ class Journal:
             "plan": plan.seal("plan", plan.digest(), int(plan.skips)).hex(),
         }
         self._file = _open_alone(self.path)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._file.close)
             self._read(head)
-            self._head_size = self._file.tell()
-            self._blocks: Iterator[dict[str, Any]] | None = self._entries()
-        except BaseException:
-            self._file.close()
-            raise
+            undo.pop_all()
+        self._head_size = self._file.tell()
+        self._blocks: Iterator[dict[str, Any]] | None = self._entries()
 
     def _read(self, head: dict[str, Any]) -> None:
         """Check the first line, or write it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from types import TracebackType
 from typing import Self
@@ -91,12 +91,9 @@ class Ledger:
     def _transaction(self) -> Iterator[None]:
         """Do all or nothing, with no other writer in between."""
         self._base.execute("BEGIN IMMEDIATE")
-        try:
+        # The connection commits, or rolls back what failed.
+        with self._base:
             yield
-        except BaseException:
-            self._base.execute("ROLLBACK")
-            raise
-        self._base.execute("COMMIT")
 
     def spent(self, subject: str) -> Fraction:
         """Return what a subject has spent."""
@@ -164,11 +161,10 @@ class Ledger:
         Identified releases stay charged: another process may have relied on them, and asked for
         again they cost nothing.
         """
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._give_back)
             yield
-        except BaseException:
-            self._give_back()
-            raise
+            undo.pop_all()
 
     def _give_back(self) -> None:
         with self._transaction():

@@ -36,6 +36,7 @@ class _SeededRows:
     def seeds(
         self, contexts: Sequence[bytes], records: Sequence[Hashable] | None
     ) -> list[bytes | None]:
+        """Return the seed of each release; records are ids or row numbers."""
         return [
             hashlib.sha256(encode("seeded rows", self._seed, record, context)).digest()
             for record, context in zip(records or [None] * len(contexts), contexts, strict=True)
@@ -96,9 +97,8 @@ class ReleasePlan:
     Examples
     --------
     >>> import dpauto
-    >>> plan = dpauto.ReleasePlan("all:ab", epsilon=50, rng=dpauto.KeyedBits(bytes(16)),
-    ...                           record_column="id")
-    >>> plan
+    >>> key = dpauto.KeyedBits(bytes(range(32)))  # in earnest: secrets.token_bytes(32)
+    >>> dpauto.ReleasePlan("all:ab", epsilon=50, rng=key, record_column="id")
     ReleasePlan(permute-and-flip, epsilon='50', adjacency=1, column='trip')
     """
 

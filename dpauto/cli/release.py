@@ -112,6 +112,8 @@ def command(
         raise InvalidArgument("--ledger, --subject and --budget go together")
     if resume and not (keyed or seed is not None):
         raise InvalidArgument("--resume needs --key-file: only then is no trip released twice")
+    if workers is not None and dask is not None:
+        raise InvalidArgument("--workers and --dask exclude each other")
     source = _bits(seed, key_file)
     with open_trips(
         trips,
