@@ -28,6 +28,7 @@ from dpauto.passes import (
     Undecided,
     Weights,
     WordItself,
+    draw_outside,
     radius_for,
 )
 from dpauto.passes.all_words import AllWords, AllWordsTable
@@ -234,7 +235,7 @@ class Offline(Mechanism):
                         released[b] = end.value
                     except Undecided:
                         pass
-                wanted = block.draw_outside(asking, tapes)
+                wanted = draw_outside(block, asking, tapes)
         block.close()
         return [
             self._release(words[b], tapes[b], first=1) if word is None else word
