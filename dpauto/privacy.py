@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from numbers import Integral, Rational, Real
+from numbers import Rational, Real
 from typing import TypeAlias
 
+from dpauto.arguments import whole_number
 from dpauto.errors import InvalidArgument
 
 __all__ = ["Epsilon", "Privacy", "parse_adjacency", "parse_epsilon"]
@@ -70,9 +71,7 @@ def parse_adjacency(value: int, *, name: str = "adjacency") -> int:
     InvalidArgument
         If `value` is not a whole number of at least 1.
     """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InvalidArgument(f"{name} must be a whole number of at least 1")
-    return int(value)
+    return whole_number(value, name=name)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpauto.arguments import whole_number
 from dpauto.arrays import BoolArray
 from dpauto.errors import InvalidArgument, NotPrivateWarning
 from dpauto.language import Language
@@ -147,13 +148,17 @@ def sampled_neighbours(
     -------
     NeighbourReport
 
+    Raises
+    ------
+    InvalidArgument
+        If `adjacency` or `samples` is not a whole number of at least 1.
+
     Examples
     --------
     >>> sampled_neighbours(Language.all_words("ab", 3), adjacency=1).median
     3.0
     """
-    if samples < 1:
-        raise InvalidArgument("samples must be at least 1")
+    samples = whole_number(samples, name="samples")
     with warnings.catch_warnings():
         # The samples are public, so a public seed is no leak.
         warnings.simplefilter("ignore", NotPrivateWarning)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from typing import NamedTuple
 
-from dpauto.errors import InvalidArgument
+from dpauto.arguments import whole_number
 from dpauto.laws.cells import Cells
 from dpauto.laws.race import gains
 from dpauto.privacy import Epsilon, Privacy
@@ -78,8 +77,8 @@ def bounds(length: int, alphabet_size: int, epsilon: Epsilon, adjacency: int) ->
     >>> f"{lower:.4f} <= {exact:.4f} <= {upper:.4f}"
     '0.7208 <= 1.3503 <= 1.4416'
     """
-    n = _positive(length, "length")
-    m = _positive(alphabet_size, "alphabet_size")
+    n = whole_number(length, name="length")
+    m = whole_number(alphabet_size, name="alphabet_size")
     privacy = Privacy.of(epsilon=epsilon, adjacency=adjacency)
     cells = Cells.all_words(n, m, privacy.exponent)
     gain = gains(cells)
@@ -87,14 +86,3 @@ def bounds(length: int, alphabet_size: int, epsilon: Epsilon, adjacency: int) ->
     exact = upper - float((cells.share * gain) @ (upper - cells.cost))
     gruss = upper - n / 4 * float(gain[0] - gain[n])
     return Bounds(max(0.0, gruss, upper / 2), exact, upper, gruss)
-
-
-def _positive(value: int, name: str) -> int:
-    wanted = f"{name} must be a whole number of at least 1"
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InvalidArgument(wanted) from None
-    if isinstance(value, bool) or number < 1:
-        raise InvalidArgument(wanted)
-    return number

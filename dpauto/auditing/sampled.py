@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dpauto.arguments import whole_number
 from dpauto.errors import InvalidArgument
 from dpauto.laws.errorlaw import FloatArray
 from dpauto.words import Symbol, Word, as_word
@@ -72,8 +73,7 @@ def audit_releases(
     >>> audit_releases(tells_all, "a", "b", samples=2000) > 3
     True
     """
-    if samples < 2:
-        raise InvalidArgument("samples must be at least 2")
+    samples = whole_number(samples, name="samples", least=2)
     if not 0 < confidence < 1:
         raise InvalidArgument("confidence must be between 0 and 1")
     first, second = as_word(w), as_word(v, name="v")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpauto.arguments import whole_number
 from dpauto.cli import options
-from dpauto.errors import DrawingTooLarge, InvalidArgument, MissingDependency
+from dpauto.errors import DrawingTooLarge, MissingDependency
 
 if TYPE_CHECKING:
     from dpauto.language import Language
@@ -57,8 +58,7 @@ def command(
     from dpauto.models import MarkovChain
     from dpauto.randomness import SeededBits, SystemBits
 
-    if trips < 1:
-        raise InvalidArgument("trips must be a whole number of at least 1")
+    whole_number(trips, name="trips")
     roads = sioux_falls()
     chain = MarkovChain.from_networkx(roads, initial=START)
     language = chain.language(length)

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from dpauto.cli import options
-from dpauto.errors import InvalidArgument
 
 __all__ = ["command"]
 
@@ -45,8 +44,6 @@ def command(model: str, length: int, adjacency: int, samples: int, **reading: An
     rows = [("model", model), *_facts(chosen.model)]
     rows.append(("length", str(length)))
     rows.append(("words", count_text(language.count())))
-    if samples < 1:
-        raise InvalidArgument("samples must be a whole number of at least 1")
     report = sampled_neighbours(language, adjacency=adjacency, samples=samples)
     for distance in range(1, adjacency + 1) if adjacency > 1 else ():
         counts = sorted(near[distance - 1] for near in report.counts if len(near) >= distance)

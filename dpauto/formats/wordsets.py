@@ -9,7 +9,7 @@ from dpauto.errors import EmptyLanguage, InvalidArgument, InvalidFile, InvalidMo
 from dpauto.formats.files import open_text
 from dpauto.formats.options import ModelOptions
 from dpauto.formats.trips import Separator
-from dpauto.language import Language
+from dpauto.language import Language, parse_length
 from dpauto.words import Alphabet, Symbol
 
 if TYPE_CHECKING:
@@ -69,13 +69,11 @@ class WordList:
         Raises
         ------
         InvalidArgument
-            If the length is below 1.
+            If `length` is not a whole number of at least 1.
         EmptyLanguage
             If no listed word has it.
         """
-        if length < 1:
-            raise InvalidArgument("length must be a whole number of at least 1")
-        words = self.words_by_length.get(length)
+        words = self.words_by_length.get(parse_length(length))
         if not words:
             raise EmptyLanguage(f"length: {self.name} has no word of length {length}")
         return Language.of(words, alphabet=self.alphabet)

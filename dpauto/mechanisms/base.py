@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from dpauto.arguments import whole_number
 from dpauto.errors import InvalidArgument
 from dpauto.language import Language
 from dpauto.mechanisms.parallel import parse_workers, share
@@ -205,9 +206,7 @@ class Mechanism(ABC):
         """
 
     def _parse_distance(self, distance: Any) -> int:
-        if isinstance(distance, bool) or not isinstance(distance, int | np.integer) or distance < 0:
-            raise InvalidArgument("distance must be a whole number of at least 0")
-        return int(distance)
+        return whole_number(distance, name="distance", least=0)
 
 
 class _Contexts(Sequence[bytes]):

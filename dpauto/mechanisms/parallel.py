@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.context import BaseContext
 from typing import TypeVar
 
-from dpauto.errors import InvalidArgument
+from dpauto.arguments import whole_number
 
 __all__ = ["parse_workers", "process_context", "share"]
 
@@ -31,9 +31,7 @@ def parse_workers(workers: int | None) -> int:
             return len(os.sched_getaffinity(0))
         except AttributeError:
             return os.cpu_count() or 1
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise InvalidArgument("workers must be None or a whole number of at least 1")
-    return workers
+    return whole_number(workers, name="workers")
 
 
 def process_context() -> BaseContext:
