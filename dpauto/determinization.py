@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from dpauto.arguments import whole_number
 from dpauto.arrays import START, Automaton, BoolArray, ragged, sort_edges
-from dpauto.errors import InvalidArgument, StateLimitExceeded
+from dpauto.errors import StateLimitExceeded
 from dpauto.words import IntArray, Symbol
 
 __all__ = [
@@ -59,11 +60,13 @@ def trimmed(automaton: Automaton, *, steps: int | None = None) -> Automaton:
     """
     most = automaton.n_states if steps is None else steps
     order, level = automaton.forward_levels(most)
-    remaining = automaton.backward_levels(np.flatnonzero(automaton.final), most)
-    useful = remaining[order] >= 0
+    # A few steps reach little of a large network, so look back over that part only.
+    nearby = automaton.restricted(order)
+    remaining = nearby.backward_levels(np.flatnonzero(nearby.final), most)
+    useful = remaining >= 0
     if steps is not None:
-        useful &= level[order] + remaining[order] <= steps
-    return automaton.restricted(order[useful])
+        useful &= level[order] + remaining <= steps
+    return nearby.restricted(np.flatnonzero(useful))
 
 
 def is_unambiguous(automaton: Automaton, *, steps: int | None = None) -> bool:
@@ -178,11 +181,12 @@ def determinized(
 
     Raises
     ------
+    InvalidArgument
+        If `state_limit` is not a whole number of at least 1.
     StateLimitExceeded
         If more than `state_limit` subsets, or too large ones, are reached.
     """
-    if type(state_limit) is not int or state_limit < 1:
-        raise InvalidArgument("state_limit must be a whole number of at least 1")
+    state_limit = whole_number(state_limit, name="state_limit")
     automaton = trimmed(automaton, steps=steps)
     if automaton.is_deterministic:
         return automaton

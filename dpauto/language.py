@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import operator
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from dpauto import counting
+from dpauto.arguments import whole_number
 from dpauto.arrays import Automaton, BoolArray
+from dpauto.determinization import determinized, trimmed
 from dpauto.errors import EmptyLanguage, InvalidArgument, InvalidWord, UnknownSymbol
 from dpauto.randomness import Random, Tape, as_source, encode
 from dpauto.words import Alphabet, IntArray, Symbol, Word, as_word
@@ -21,13 +22,7 @@ __all__ = ["Language", "parse_length"]
 
 def parse_length(length: int) -> int:
     """Return a word length as an int; raises InvalidArgument unless it is whole and at least 1."""
-    try:
-        n = operator.index(length)
-    except TypeError:
-        raise InvalidArgument("length must be a whole number of at least 1") from None
-    if isinstance(length, bool) or n < 1:
-        raise InvalidArgument("length must be a whole number of at least 1")
-    return n
+    return whole_number(length, name="length")
 
 
 class Language:
@@ -157,11 +152,7 @@ class Language:
             If no word of this length is accepted.
         """
         n = parse_length(length)
-        order, level = automaton.forward_levels(n)
-        nearby = automaton.restricted(order)
-        to_finish = nearby.backward_levels(np.flatnonzero(nearby.final), n)
-        useful = (to_finish >= 0) & (to_finish + level[order] <= n)
-        compiled = nearby.restricted(np.flatnonzero(useful))
+        compiled = trimmed(automaton, steps=n)
         # Dropping states may change who is reached first; number again so that names do not matter.
         order, _ = compiled.forward_levels(n)
         language = cls._new(automaton.alphabet, n, compiled.restricted(order))
@@ -339,7 +330,7 @@ class Language:
         return self._count
 
     def words(self) -> Iterator[Word]:
-        """Iterate over the words of L, in the order of the alphabet where it is deterministic."""
+        """Iterate over the words of L, in alphabetical order if it is deterministic."""
         a = self.automaton
         labels = np.zeros(self.length, dtype=np.int64)
         # Depth first with an explicit stack: words may be longer than Python's recursion allows.
@@ -418,8 +409,6 @@ class Language:
         """
         if self.automaton.is_deterministic:
             return self
-        from dpauto.determinization import determinized
-
         return Language.compile(determinized(self.automaton, steps=self.length), self.length)
 
 
