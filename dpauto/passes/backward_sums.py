@@ -21,8 +21,9 @@ __all__ = ["BackwardSums", "ldexp"]
 
 
 def ldexp(values: FloatArray, shift: IntArray) -> FloatArray:
-    """Return values * 2**shift for shifts of any size."""
-    return np.ldexp(values, np.clip(shift, -4000, 4000).astype(np.int32))
+    """Return values * 2**shift for shifts of any size; what is too large becomes infinite."""
+    with np.errstate(over="ignore"):
+        return np.ldexp(values, np.clip(shift, -4000, 4000).astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)
