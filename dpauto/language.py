@@ -116,7 +116,7 @@ class Language:
         UnknownSymbol
             If a word has a symbol outside `alphabet`.
         """
-        listed = [as_word(word, name="words") for word in words]
+        listed = [as_word(word, name=f"words: word {row}") for row, word in enumerate(words, 1)]
         if not listed:
             raise EmptyLanguage("words must hold at least one word")
         length = parse_length(len(listed[0]))
@@ -127,7 +127,7 @@ class Language:
                     f" word 1 has {length}"
                 )
         sigma = Alphabet({s for word in listed for s in word} if alphabet is None else alphabet)
-        rows = np.stack([sigma.encode(w, name=f"word {k}") for k, w in enumerate(listed, 1)])
+        rows = np.stack([sigma.encode(w, name=f"words: word {k}") for k, w in enumerate(listed, 1)])
         return cls.compile(_word_graph(sigma, np.unique(rows, axis=0)), length)
 
     @classmethod

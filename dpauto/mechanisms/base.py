@@ -94,7 +94,7 @@ class Mechanism(ABC):
         Every release of the same word, or of another word of the same person, costs epsilon again.
         """
         records = None if record is None else [record]
-        return self.release_many([w], rng, records=records)[0]
+        return self._released([self.language.encode(w)], rng, records)[0]
 
     def release_many(
         self,
@@ -125,6 +125,8 @@ class Mechanism(ABC):
         ------
         InvalidWord, UnknownSymbol
             If a word does not fit the language; its row and position are named.
+        InvalidArgument
+            If `workers` is not a whole number of at least 1.
         DuplicateRecord
             If two words have one id.
 
@@ -132,13 +134,21 @@ class Mechanism(ABC):
         -----
         Words are passed through in blocks of at most 128 MiB per process, whatever the batch.
         """
-        words = [
-            self.language.encode(w, name=f"ws: word {row}" if row > 1 else "w")
-            for row, w in enumerate(ws, 1)
-        ]
+        words = [self.language.encode(w, name=f"ws: word {row}") for row, w in enumerate(ws, 1)]
+        return self._released(words, rng, records, workers)
+
+    def _released(
+        self,
+        words: Sequence[IntArray],
+        rng: Random,
+        records: Sequence[Hashable] | None,
+        workers: int | None = None,
+    ) -> list[Word]:
         seeds = as_source(rng).seeds(_Contexts(self._context, words), records)
         jobs = list(zip(words, seeds, strict=True))
-        processes = parse_workers(workers) if len(jobs) * self._effort > LARGE_BATCH else 1
+        processes = parse_workers(workers)
+        if len(jobs) * self._effort <= LARGE_BATCH:
+            processes = 1
         return [self.language.decode(word) for word in share(self._release_all, jobs, processes)]
 
     @property

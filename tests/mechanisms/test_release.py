@@ -311,6 +311,11 @@ class TestSecrets:
             place = "word 2" if method == "release_many" else "w"
             assert place in str(caught.value)
 
+    def test_the_first_word_of_several_is_named_too(self):
+        m = PermuteAndFlip(LONG, epsilon=1)
+        with pytest.raises(InvalidWord, match="ws: word 1 must have the language's length"):
+            m.release_many([["SECRET"], WORD])
+
     def test_symbols_of_the_alphabet_are_not_said_either(self):
         secret = ["SECRET", "other"] * 2
         language = Language.all_words(["SECRET", "other"], 5)
