@@ -214,7 +214,7 @@ def mimebundle(model: object) -> dict[str, str]:
     """
     try:
         drawing = diagram(model)
-    except DpautoError:
+    except Exception:  # noqa: BLE001 - a cell's value must show, whatever drawing runs into
         return {"text/plain": repr(model)}
     return _bundle(drawing, text=f"{model!r}\n\n{drawing.dot}", caption=repr(model))
 

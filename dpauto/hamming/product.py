@@ -6,7 +6,7 @@ import operator
 from collections.abc import Hashable, Iterable, Iterator
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -391,26 +391,29 @@ class MNFA:
 
     # -- drawing --------------------------------------------------------------------------------
 
-    def show_diagram(self, path: str | PathLike[str] | None = None, **options: Any) -> Diagram:
-        """Return a drawing of the product, which shows `w`, and write it to `path` if given.
+    def show_diagram(
+        self, path: str | PathLike[str] | None = None, *, limit: int | str | None = "readable"
+    ) -> Diagram:
+        """Return a drawing of the product, which shows `w`, and save it where `path` is given.
 
         Parameters
         ----------
-        path : path, optional
-            File to write; its suffix tells the format.
-        **options
-            Those of `dpauto.drawing.diagram`.
+        path : str or path, optional
+            Where to save it; the suffix says as what: .svg, .png, .pdf, or .dot for DOT text, which
+            needs no Graphviz.
+        limit : int, None or "readable", optional
+            Most nodes to draw; see `dpauto.drawing.diagram`.
 
         Raises
         ------
         DrawingTooLarge
-            If there are more nodes than a drawing can show.
+            If there are more nodes than `limit`.
         MissingDependency
-            If the format needs Graphviz and it is not installed.
+            If an image is asked for and there is no Graphviz.
         """
         from dpauto.drawing import diagram
 
-        return diagram(self, path, **options)
+        return diagram(self, path, limit=limit)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         from dpauto.drawing import mimebundle

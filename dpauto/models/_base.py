@@ -86,9 +86,6 @@ class Model:
         return diagram(self, path, limit=limit)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        try:
-            from dpauto.drawing import mimebundle
+        from dpauto.drawing import mimebundle
 
-            return mimebundle(self)
-        except Exception:  # noqa: BLE001 - a cell's value must show, whatever drawing runs into
-            return {"text/plain": repr(self)}
+        return mimebundle(self)

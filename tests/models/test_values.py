@@ -162,7 +162,7 @@ def test_display_never_raises(
     def broken(*args: object, **options: object) -> None:
         raise error("no layout today")
 
-    monkeypatch.setattr(dpauto.drawing, "mimebundle", broken)
+    monkeypatch.setattr(dpauto.drawing.diagrams, "diagram", broken)
     assert model._repr_mimebundle_() == {"text/plain": repr(model)}
 
 
