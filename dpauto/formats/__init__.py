@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dpauto.errors import DpautoError, InvalidArgument, InvalidFile
+from dpauto.errors import DpautoError, InvalidArgument
 from dpauto.formats.files import suffix_of, writing
 from dpauto.formats.options import Model, ModelOptions
 from dpauto.formats.symbols import SymbolTexts, text_of
@@ -83,7 +83,6 @@ _SUFFIXES = {
 
 #: Formats in which edges can be taken as states.
 _WITH_LINKS = ("graphml", "csv", "edges")
-
 
 #: Formats whose alphabet can be larger than what they name.
 _WITH_ALPHABET = ("graphml", "dot")
@@ -206,8 +205,7 @@ def _naming(error: DpautoError, source: str) -> DpautoError:
     text = str(error)
     if text.startswith(source):
         return error
-    kind = InvalidFile if isinstance(error, InvalidFile) else type(error)
-    return kind(f"{source}: {text}")
+    return type(error)(f"{source}: {text}")
 
 
 def write_model(

@@ -136,12 +136,14 @@ def _interpret(graph: LabelledGraph) -> None:
 
 
 def _is_stochastic(graph: LabelledGraph, labels: list[str]) -> bool:
+    from dpauto.models import TOLERANCE
+
     sums: dict[str, float] = {}
     for (u, _, _), label in zip(graph.edges, labels, strict=True):
         if not _PROBABILITY.fullmatch(label):
             return False
         sums[u] = sums.get(u, 0.0) + float(label)
-    return all(abs(total - 1) <= 1e-9 for total in sums.values())
+    return all(abs(total - 1) <= TOLERANCE for total in sums.values())
 
 
 def write_dot(model: MarkovChain | NFA | MDP, name: str) -> bytes:

@@ -157,13 +157,13 @@ def mdp_of_choices(
     InvalidFile
         If a distribution does not sum to 1.
     """
-    from dpauto.models import MDP
+    from dpauto.models import MDP, TOLERANCE
 
     by_state: dict[int, list[tuple[int, str | None, dict[int, float]]]] = {}
     for (state, choice), (label, row) in choices.items():
         by_state.setdefault(state, []).append((choice, label, row))
         total = sum(row.values())
-        if abs(total - 1) > 1e-9:
+        if abs(total - 1) > TOLERANCE:
             raise InvalidFile(
                 f"{name}: the probabilities of choice {choice} in state {state} sum to"
                 f" {total:.12g}, not to 1"

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Steps", "join_links", "number_names"]
 
-#: How far a row of probabilities may be from 1; the models' own tolerance.
-TOLERANCE = 1e-9
-
 
 def number_names(*columns: Sequence[str]) -> tuple[list[str], list[IntArray]]:
     """Number the names in some columns by first appearance, row by row.
@@ -125,6 +122,8 @@ class Steps:
             )
 
     def _check_sums(self, sums: Any) -> None:
+        from dpauto.models import TOLERANCE
+
         has_steps = np.zeros(len(sums), dtype=bool)
         has_steps[self.tail] = True
         bad = np.flatnonzero(has_steps & (np.abs(sums - 1) > TOLERANCE))

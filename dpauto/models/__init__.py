@@ -7,8 +7,9 @@ graph, which is read and drawn.
 
 from __future__ import annotations
 
+from dpauto.models._rows import TOLERANCE
 from dpauto.models.chain import MarkovChain
 from dpauto.models.mdp import MDP
 from dpauto.models.nfa import NFA
 
-__all__ = ["MDP", "NFA", "MarkovChain"]
+__all__ = ["MDP", "NFA", "TOLERANCE", "MarkovChain"]
