@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from dpauto.passes.weights import ball
+
 __all__ = ["BITS", "Enclosure", "as_ball", "log_enclosure", "offline_balls"]
 
 #: The floats that a number lies between.
@@ -17,23 +19,22 @@ BITS = 256
 
 def as_ball(value: Any) -> Any:
     """Return an int, Fraction, float or arb as a ball; rationals are enclosed, floats exact."""
-    from flint import arb, fmpq
+    from flint import arb
 
     if isinstance(value, arb):
         return value
     if isinstance(value, Fraction | int):
-        exact = Fraction(value)
-        return arb(fmpq(exact.numerator, exact.denominator))
+        return ball(value)
     return arb(float(value))
 
 
-def log_enclosure(ball: Any) -> Enclosure:
+def log_enclosure(number: Any) -> Enclosure:
     """Return floats around the logarithm of a ball; minus infinity for a probability of 0."""
-    if ball == 0:
+    if number == 0:
         return -math.inf, -math.inf
-    low = ball.lower()
+    low = number.lower()
     log_low = -math.inf if low <= 0 else math.nextafter(float(low.log().lower()), -math.inf)
-    return log_low, math.nextafter(float(ball.upper().log().upper()), math.inf)
+    return log_low, math.nextafter(float(number.upper().log().upper()), math.inf)
 
 
 def offline_balls(

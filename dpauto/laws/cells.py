@@ -16,6 +16,7 @@ import numpy as np
 
 from dpauto.errors import EmptyLanguage, InvalidArgument
 from dpauto.laws.errorlaw import FloatArray
+from dpauto.passes.weights import ball
 from dpauto.words import IntArray
 
 __all__ = ["Cells", "Levels"]
@@ -111,11 +112,11 @@ class Cells:
 
         The counts C(n, l) (m - 1)^l are never formed: n = 10**5 takes a fraction of a second.
         """
-        from flint import arb, ctx, fmpq
+        from flint import ctx
 
         n, wrong = length, alphabet_size - 1
         with ctx.workprec(BITS):
-            z = (-arb(fmpq(exponent.numerator, exponent.denominator))).exp()
+            z = ball(-exponent).exp()
             total = (1 + wrong * z) ** n
             share, rate = [], []
             x = y = 1 / total
@@ -137,8 +138,5 @@ class Cells:
 
 def _powers(exponent: Fraction, steps: Sequence[int]) -> list[Any]:
     """exp(-exponent * k) for every k of `steps`, as balls at the current precision."""
-    from flint import arb, fmpq
-
-    a = arb(fmpq(exponent.numerator, exponent.denominator))
-    known = {k: (-a * k).exp() for k in set(steps)}
+    known = {k: ball(-exponent * k).exp() for k in set(steps)}
     return [known[k] for k in steps]

@@ -16,6 +16,7 @@ from dpauto.hamming import mnfa
 from dpauto.language import Language
 from dpauto.mechanisms.base import GUARD_BITS, Mechanism
 from dpauto.passes import Undecided, uniform_ball
+from dpauto.passes.weights import ball
 from dpauto.privacy import Epsilon
 from dpauto.randomness import WORD_BITS, Tape
 from dpauto.words import IntArray, Symbol
@@ -147,12 +148,12 @@ class PermuteAndFlipByDistance(Mechanism):
 
     def _law(self, word: IntArray) -> Iterator[tuple[int, arb]]:
         """Yield every distance that occurs with an interval around its probability."""
-        from flint import arb, fmpq
+        from flint import arb
 
         counts = self.language.level_counts(self.language.decode(word))
         levels = [level for level, count in enumerate(counts) if count]
-        a = arb(fmpq(self.privacy.exponent.numerator, self.privacy.exponent.denominator))
-        weight = {level: (-a * (level - levels[0])).exp() for level in levels}
+        a = self.privacy.exponent
+        weight = {level: ball(-a * (level - levels[0])).exp() for level in levels}
         total = sum((counts[level] * weight[level] for level in levels), arb(0))
         for level in levels:
             others = [(counts[k] - (k == level), weight[k] / total) for k in levels]
