@@ -53,6 +53,7 @@ __all__ = [
     "PermuteAndFlip",
     "PrivacyWarning",
     "ReleasePlan",
+    "RenderingFailed",
     "SeededBits",
     "StateLimitExceeded",
     "SystemBits",
@@ -112,6 +113,7 @@ _NAMES_BY_MODULE = {
         "MissingDependency",
         "NotPrivateWarning",
         "PrivacyWarning",
+        "RenderingFailed",
         "StateLimitExceeded",
         "UnknownSymbol",
     ],
@@ -176,6 +178,7 @@ if TYPE_CHECKING:
         MissingDependency,
         NotPrivateWarning,
         PrivacyWarning,
+        RenderingFailed,
         StateLimitExceeded,
         UnknownSymbol,
     )

@@ -23,6 +23,7 @@ __all__ = [
     "MissingDependency",
     "NotPrivateWarning",
     "PrivacyWarning",
+    "RenderingFailed",
     "StateLimitExceeded",
     "UnknownSymbol",
 ]
@@ -70,6 +71,10 @@ class StateLimitExceeded(DpautoError, RuntimeError):
 
 class DrawingTooLarge(DpautoError, ValueError):
     """A graph has too many nodes to be read as a drawing."""
+
+
+class RenderingFailed(DpautoError, RuntimeError):
+    """Graphviz is there and could not make the image."""
 
 
 class InvalidFile(DpautoError, ValueError):

@@ -12,9 +12,9 @@ import sys
 from importlib.util import find_spec
 from typing import Final
 
-from dpauto.errors import DpautoError, DrawingTooLarge, MissingDependency
+from dpauto.errors import DrawingTooLarge, MissingDependency, RenderingFailed
 
-__all__ = ["FORMATS", "RenderingFailed", "render_dot"]
+__all__ = ["FORMATS", "render_dot"]
 
 #: Image formats by file suffix.
 FORMATS: Final = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
@@ -26,10 +26,6 @@ _PYGRAPHVIZ: Final = (
     "sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog=sys.argv[2], args=sys.argv[3]))"
 )
 _PNG_DPI: Final = "150"
-
-
-class RenderingFailed(DpautoError, RuntimeError):
-    """Graphviz is there and could not make the image."""
 
 
 def render_dot(dot: str, image_format: str, *, engine: str = "dot", timeout: float = 60) -> bytes:

@@ -18,10 +18,11 @@ from dpauto import (
     Language,
     MarkovChain,
     MissingDependency,
+    RenderingFailed,
     mnfa,
 )
 from dpauto.drawing import Diagram, diagram, mimebundle
-from dpauto.drawing.render import RenderingFailed, render_dot
+from dpauto.drawing.render import render_dot
 from dpauto.examples import sioux_falls
 
 WEATHER = MarkovChain(
