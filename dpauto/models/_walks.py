@@ -11,14 +11,14 @@ from dpauto.errors import EmptyLanguage, InvalidArgument, StateLimitExceeded
 from dpauto.models._rows import FloatArray
 from dpauto.words import IntArray
 
-__all__ = ["Generator", "as_generator", "sample_walk"]
+__all__ = ["NumpyRandom", "as_generator", "sample_walk"]
 
-Generator: TypeAlias = np.random.Generator | np.integer | int | None
+NumpyRandom: TypeAlias = np.random.Generator | np.integer | int | None
 
 _CELL_LIMIT = 100_000_000
 
 
-def as_generator(rng: Generator) -> np.random.Generator:
+def as_generator(rng: NumpyRandom) -> np.random.Generator:
     """Return a numpy Generator for None, a seed or a Generator.
 
     Raises

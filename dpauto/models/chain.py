@@ -17,7 +17,7 @@ from dpauto.models._base import Model
 from dpauto.models._fitting import transition_estimates
 from dpauto.models._parse import entries, parse_names, shown, state_number
 from dpauto.models._rows import FloatArray, checked_rows, matrix_entries, parse_row
-from dpauto.models._walks import Generator, as_generator, sample_walk
+from dpauto.models._walks import NumpyRandom, as_generator, sample_walk
 from dpauto.words import Alphabet, IntArray, Symbol, Word, as_word
 
 if TYPE_CHECKING:
@@ -407,7 +407,7 @@ class MarkovChain(Model):
             state = head
         return steps
 
-    def sample(self, length: int, rng: Generator = None) -> Word:
+    def sample(self, length: int, rng: NumpyRandom = None) -> Word:
         """Draw a word as the chain walks; no private release, but a way to make test data.
 
         Parameters
