@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpauto.arrays import pointers
 from dpauto.errors import InvalidModel
-from dpauto.models._parse import entries, shown, state_number
+from dpauto.models._parse import entries, parse_names, shown, state_number
 from dpauto.words import Alphabet, IntArray
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = [
     "TOLERANCE",
     "FloatArray",
     "checked_rows",
+    "graph_entries",
     "matrix_entries",
     "parse_probability",
     "parse_row",
@@ -86,6 +90,47 @@ def matrix_entries(matrix: Any) -> tuple[int, tuple[IntArray, IntArray, FloatArr
         column.astype(np.int64),
         value.astype(np.float64),
     )
+
+
+def graph_entries(
+    graph: nx.Graph, probability: str | None
+) -> tuple[Alphabet, tuple[IntArray, IntArray, FloatArray]]:
+    """Return the nodes of a graph and (tails, heads, probabilities) of its steps.
+
+    See `MarkovChain.from_networkx`.
+    """
+    names = parse_names(list(graph.nodes), argument="graph", noun="node")
+    tails, heads, weights = [], [], []
+    for tail, (node, successors) in enumerate(graph.adjacency()):
+        for successor, data in successors.items():
+            tails.append(tail)
+            heads.append(state_number(successor, names, place="graph"))
+            if probability is None:
+                weights.append(1 / len(successors))
+                continue
+            parallel = data.values() if graph.is_multigraph() else (data,)
+            place = f"graph: the edge from {shown(node)} to {shown(successor)}"
+            weights.append(_edge_probability(parallel, probability, place))
+    return names, (np.array(tails, int), np.array(heads, int), np.array(weights, float))
+
+
+def _edge_probability(parallel: Iterable[Mapping[str, Any]], attribute: str, place: str) -> float:
+    """Return the sum of an attribute over parallel edges."""
+    total = 0.0
+    for data in parallel:
+        if attribute not in data:
+            raise InvalidModel(
+                f"{place} has no attribute {attribute!r}; leave out probability=… to make every"
+                " successor equally likely"
+            )
+        value = data[attribute]
+        if isinstance(value, str | bool):
+            raise InvalidModel(f"{place}: its {attribute!r} must be a number, not {shown(value)}")
+        try:
+            total += float(value)
+        except (TypeError, ValueError):
+            raise InvalidModel(f"{place}: its {attribute!r} must be a number") from None
+    return total
 
 
 def checked_rows(

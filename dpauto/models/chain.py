@@ -16,7 +16,7 @@ from dpauto.language import Language, parse_length
 from dpauto.models._base import Model
 from dpauto.models._fitting import transition_estimates
 from dpauto.models._parse import entries, parse_names, shown, state_number
-from dpauto.models._rows import FloatArray, checked_rows, matrix_entries, parse_row
+from dpauto.models._rows import FloatArray, checked_rows, graph_entries, matrix_entries, parse_row
 from dpauto.models._walks import NumpyRandom, as_generator, sample_walk
 from dpauto.words import Alphabet, IntArray, Symbol, Word, as_word
 
@@ -193,19 +193,7 @@ class MarkovChain(Model):
         >>> ring.language(2).count(), ring.probability([1, 0])
         (4, 0.25)
         """
-        names = parse_names(list(graph.nodes), argument="graph", noun="node")
-        tails, heads, weights = [], [], []
-        for tail, (node, successors) in enumerate(graph.adjacency()):
-            for successor, data in successors.items():
-                tails.append(tail)
-                heads.append(state_number(successor, names, place="graph"))
-                if probability is None:
-                    weights.append(1 / len(successors))
-                    continue
-                parallel = data.values() if graph.is_multigraph() else (data,)
-                place = f"graph: the edge from {shown(node)} to {shown(successor)}"
-                weights.append(_edge_probability(parallel, probability, place))
-        triples = (np.array(tails, int), np.array(heads, int), np.array(weights, float))
+        names, triples = graph_entries(graph, probability)
         return cls._new(**_fields(names, triples, initial, argument="graph"))
 
     @classmethod
@@ -470,25 +458,6 @@ class MarkovChain(Model):
             If every walk of that length meets a dead end.
         """
         return Language.compile(self._arrays, length)
-
-
-def _edge_probability(parallel: Iterable[Mapping[str, Any]], attribute: str, place: str) -> float:
-    """Return the sum of an attribute over parallel edges."""
-    total = 0.0
-    for data in parallel:
-        if attribute not in data:
-            raise InvalidModel(
-                f"{place} has no attribute {attribute!r}; leave out probability=… to make every"
-                " successor equally likely"
-            )
-        value = data[attribute]
-        if isinstance(value, str | bool):
-            raise InvalidModel(f"{place}: its {attribute!r} must be a number, not {shown(value)}")
-        try:
-            total += float(value)
-        except (TypeError, ValueError):
-            raise InvalidModel(f"{place}: its {attribute!r} must be a number") from None
-    return total
 
 
 def _fields(
