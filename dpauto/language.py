@@ -12,8 +12,14 @@ import numpy as np
 from dpauto import counting
 from dpauto.arguments import whole_number
 from dpauto.arrays import Automaton, BoolArray
-from dpauto.determinization import determinized, trimmed
-from dpauto.errors import EmptyLanguage, InvalidArgument, InvalidWord, UnknownSymbol
+from dpauto.determinization import determinized, is_unambiguous, trimmed
+from dpauto.errors import (
+    AmbiguousAutomaton,
+    EmptyLanguage,
+    InvalidArgument,
+    InvalidWord,
+    UnknownSymbol,
+)
 from dpauto.randomness import Random, Tape, as_source, encode
 from dpauto.words import Alphabet, IntArray, Symbol, Word, as_word
 
@@ -140,7 +146,8 @@ class Language:
         Parameters
         ----------
         automaton : Automaton
-            Unambiguous: no word of this length has two accepting runs. The models see to it.
+            Unambiguous: no word of this length has two accepting runs, or runs would be counted as
+            words. ``model.language(length)`` sees to it.
         length : int
             At least 1.
 
@@ -150,6 +157,8 @@ class Language:
             If `length` is not a whole number of at least 1.
         EmptyLanguage
             If no word of this length is accepted.
+        AmbiguousAutomaton
+            If some word has two accepting runs.
         """
         n = parse_length(length)
         compiled = trimmed(automaton, steps=n)
@@ -158,6 +167,11 @@ class Language:
         language = cls._new(automaton.alphabet, n, compiled.restricted(order))
         if not language.finishing(n - 1)[language.automaton.start_head].any():
             raise EmptyLanguage(f"length: no word of length {n} is feasible")
+        if not is_unambiguous(language.automaton, steps=n):
+            raise AmbiguousAutomaton(
+                "automaton has two accepting runs for one word: pass it through"
+                " dpauto.determinization.disambiguated, or build the language from an NFA"
+            )
         return language
 
     # -- representation -------------------------------------------------------------------------

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import assert_follows
 
-from dpauto.arrays import Automaton
+from dpauto.arrays import START, Automaton
 from dpauto.errors import (
+    AmbiguousAutomaton,
     DpautoError,
     EmptyLanguage,
     InvalidArgument,
@@ -394,3 +395,17 @@ class TestSecrets:
             Language.all_words("ab", 3).encode(["a", "SECRET", "b"])
         with pytest.raises(InvalidWord, match="length 3, not 2"):
             Language.all_words("ab", 3).encode(["SECRET", "a"])
+
+
+def test_compile_refuses_runs_for_words():
+    # Two states that both read "a" from the start: one word, two accepting runs.
+    twice = Automaton.of(
+        alphabet=Alphabet("ab"),
+        states=(0, 1),
+        start=START,
+        start_edges=(np.array([0, 1]), np.array([0, 0])),
+        edges=(np.array([0, 1]), np.array([0, 1]), np.array([1, 1])),
+        final=np.ones(2, dtype=bool),
+    )
+    with pytest.raises(AmbiguousAutomaton, match="automaton has two accepting runs"):
+        Language.compile(twice, 3)
