@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
-from multiprocessing.connection import wait
 from typing import Protocol, TypeAlias
 
 from dpauto.batch.engine import Block, Result
 from dpauto.batch.plan import ReleasePlan
 from dpauto.errors import InvalidWord
-from dpauto.mechanisms.parallel import parse_workers, process_context
+from dpauto.mechanisms.parallel import Pool, parse_workers
 
 __all__ = ["Pending", "Processes", "Workers"]
 
@@ -66,7 +60,7 @@ class Processes:
     def __init__(self, plan: ReleasePlan, workers: int | None = None) -> None:
         self._plan = plan
         self._workers = parse_workers(workers)
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: Pool | None = None
         self._spent = 0.0
 
     def submit(self, block: Block) -> Pending:
@@ -86,12 +80,7 @@ class Processes:
         if self._pool is None and (self._workers == 1 or self._spent < PATIENCE):
             return self._here(part)
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self._workers,
-                mp_context=process_context(),
-                initializer=_start,
-                initargs=(self._plan,),
-            )
+            self._pool = Pool(self._workers, _start, self._plan)
         try:
             future = self._pool.submit(_release, part)
         except BrokenProcessPool:
@@ -115,27 +104,15 @@ class Processes:
     def close(self) -> None:
         """End the pool without waiting for what nobody asks for any more."""
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool.close()
 
 
 _plan: ReleasePlan | None = None
 
 
 def _start(plan: ReleasePlan) -> None:
-    """Make a process ready: it leaves interrupts to its parent, and does not outlive it."""
     global _plan  # noqa: PLW0603 -- what a pool's initializer is for
     _plan = plan
-    with suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
-
-
-def _follow(sentinel: int) -> None:
-    """End this process when its parent has: a killed parent tells nobody to stop."""
-    wait([sentinel])
-    os._exit(1)
 
 
 def _release(part: Block) -> list[Result]:

@@ -151,7 +151,7 @@ def test_a_killed_process_of_the_pool_is_made_up_for(monkeypatch: pytest.MonkeyP
     pool = workers.Processes(chosen, 2)
 
     def kill(_: int) -> None:
-        for process in (pool._pool._processes or {}) if pool._pool else {}:
+        for process in (pool._pool._executor._processes or {}) if pool._pool else {}:
             os.kill(process, signal.SIGKILL)
 
     try:
