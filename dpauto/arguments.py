@@ -3,11 +3,47 @@
 from __future__ import annotations
 
 import operator
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any
 
 from dpauto.errors import InvalidArgument
 
-__all__ = ["whole_number"]
+__all__ = ["fraction_of", "whole_number"]
+
+#: Largest power of ten, up or down, of a decimal that is turned into a fraction.
+MOST_DIGITS = 10_000
+
+
+def fraction_of(value: str | Decimal) -> Fraction:
+    """Return the fraction that was written, unless writing it down would fill the memory.
+
+    Parameters
+    ----------
+    value : str or Decimal
+        Such as "0.1", "1e-2" or "1/3".
+
+    Raises
+    ------
+    ValueError
+        If `value` is not a finite number, or is a decimal such as 1e999999999.
+    ZeroDivisionError
+        If the denominator is 0.
+
+    Examples
+    --------
+    >>> fraction_of("1e-2"), fraction_of("1/3")
+    (Fraction(1, 100), Fraction(1, 3))
+    """
+    if isinstance(value, str) and "/" in value:
+        return Fraction(value)
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        raise ValueError("not a number") from None
+    if not number.is_finite() or abs(number.adjusted()) > MOST_DIGITS:
+        raise ValueError("not a number of reasonable size")
+    return Fraction(number)
 
 
 def whole_number(value: Any, *, name: str, least: int = 1) -> int:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from numbers import Rational, Real
 from typing import TypeAlias
 
-from dpauto.arguments import whole_number
+from dpauto.arguments import fraction_of, whole_number
 from dpauto.errors import InvalidArgument
 
 __all__ = ["Epsilon", "Privacy", "parse_adjacency", "parse_epsilon"]
@@ -49,13 +49,13 @@ def parse_epsilon(value: Epsilon, *, name: str = "epsilon") -> Fraction:
             # int(): a numpy integer would stay one inside the fraction, and overflow.
             exact = Fraction(int(value.numerator), int(value.denominator))
         elif isinstance(value, Decimal):
-            exact = Fraction(value)
+            exact = fraction_of(value)
         elif isinstance(value, str) and "/" in value:
-            exact = Fraction(value.replace(" ", ""))
+            exact = fraction_of(value.replace(" ", ""))
         else:
             # repr of a float is the shortest decimal that reads back as it.
             text = value.strip() if isinstance(value, str) else repr(float(value))
-            exact = Fraction(Decimal(text))
+            exact = fraction_of(text)
     except (TypeError, ValueError, InvalidOperation, OverflowError, ZeroDivisionError):
         raise InvalidArgument(wanted) from None
     if exact <= 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import IO
 
+from dpauto.arguments import fraction_of
 from dpauto.errors import InvalidFile
 from dpauto.formats.csvfile import find_column, headed_rows
 from dpauto.formats.files import open_text
@@ -72,6 +73,6 @@ def _symbol(name: str, row: int, text: str, texts: SymbolTexts) -> Symbol:
 
 def _cost(name: str, row: int, column: str, text: str) -> Fraction:
     try:
-        return Fraction(text)
+        return fraction_of(text)
     except (ValueError, ZeroDivisionError):
         raise InvalidFile(f"{name}, row {row}, column {column}: {text!r} is not a number") from None
