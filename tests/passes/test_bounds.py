@@ -13,6 +13,7 @@ from arithmetic import coarse_pass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpauto.determinization import disambiguated
 from dpauto.errors import EmptyLanguage
 from dpauto.language import Language
 from dpauto.models import MarkovChain
@@ -56,7 +57,9 @@ def assert_within_bounds(block: FloatPass, nearest: Sequence[Nearest]) -> None:
 @st.composite
 def passes_of_automata(draw: st.DrawFn) -> tuple[FloatPass, list[Nearest]]:
     try:
-        language = Language.compile(draw(strategies.automata()), draw(st.integers(1, 12)))
+        length = draw(st.integers(1, 12))
+        automaton = disambiguated(draw(strategies.automata()), steps=length)
+        language = Language.compile(automaton, length)
     except EmptyLanguage:
         language = Language.of(["s0", "s1"], alphabet=["s", "0", "1"])
     m = len(language.alphabet)
