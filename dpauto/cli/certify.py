@@ -57,6 +57,7 @@ def command(
     if (model is None) == (model_named is None):
         raise InvalidArgument("name one MODEL")
     source = model if model is not None else str(model_named)
+    options.keep_inputs(output, source)
     chosen = options.read(source, **reading)
     if check is not None:
         _check(chosen, check)

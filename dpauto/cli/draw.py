@@ -50,6 +50,7 @@ def command(
     if model is not None and model_named is not None:
         raise InvalidArgument("MODEL is given twice")
     source = model if model is not None else model_named
+    options.keep_inputs(output, source)
     if word is None:
         if errors is not None:
             raise InvalidArgument("--errors goes with --word")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dpauto.errors import InvalidArgument
 from dpauto.formats import MODEL_FORMATS, read_model
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ __all__ = [
     "costs_option",
     "epsilon_option",
     "epsilons_option",
+    "keep_inputs",
     "mechanism_option",
     "model_argument",
     "model_option",
@@ -154,6 +157,22 @@ costs_option = click.option(
 certificate_option = click.option(
     "--certificate", metavar="FILE", help="What dpauto certify wrote, for trips of its length."
 )
+
+
+def keep_inputs(output: str | None, *inputs: str | None) -> None:
+    """Refuse an output that would replace one of the files the command reads.
+
+    Raises
+    ------
+    InvalidArgument
+        If `output` is one of `inputs`, by whatever path.
+    """
+    if output is None or output == "-":
+        return
+    place = os.path.realpath(output)
+    for name in inputs:
+        if name is not None and os.path.realpath(name) == place:
+            raise InvalidArgument(f"--output would replace {name}, which this command reads")
 
 
 def read(

@@ -104,6 +104,7 @@ def command(
     dpauto release walks.txt --after : --model edges.csv.gz --states links --epsilon 5 -o out.txt
     """
     from dpauto.formats import open_trips
+    from dpauto.formats.trips import trip_format
 
     keyed = key_file is not None
     if record_column is not None and not keyed:
@@ -114,6 +115,8 @@ def command(
         raise InvalidArgument("--resume needs --key-file: only then is no trip released twice")
     if workers is not None and dask is not None:
         raise InvalidArgument("--workers and --dask exclude each other")
+    options.keep_inputs(output, model, key_file, others["costs"], others["certificate"], ledger)
+    _check_suffix(output, trip_format(trips, trips_format))
     source = _bits(seed, key_file)
     with open_trips(
         trips,
@@ -147,6 +150,17 @@ def command(
             dask=dask,
         )
     _report(outcome, seed)
+
+
+def _check_suffix(output: str, kind: str) -> None:
+    """Refuse to give the releases a name that tells another format than the trips'."""
+    from dpauto.formats.trips import trip_format
+
+    named = trip_format(output)
+    if named not in ("text", kind):
+        raise InvalidArgument(
+            f"{output}: the suffix tells {named}, but the releases are {kind}, as the trips are"
+        )
 
 
 def _plan(

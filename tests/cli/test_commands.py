@@ -172,6 +172,17 @@ def test_draw_refuses(run: Any, arguments: list[str], message: str) -> None:
     assert run.names() == []
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["draw", "m.dot"], ["certify", "m.dot", "--length", "2", "--epsilon", "1"]],
+)
+def test_no_command_replaces_its_model(run: Any, arguments: list[str]) -> None:
+    run.file("m.dot", "digraph { a -> a }")
+    assert run(*arguments, "-o", "./m.dot") == 2
+    assert run.err == "dpauto: --output would replace m.dot, which this command reads\n"
+    assert (run.folder / "m.dot").read_text() == "digraph { a -> a }"
+
+
 # -- audit and demo -------------------------------------------------------------------------------
 
 

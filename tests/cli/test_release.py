@@ -217,6 +217,17 @@ BAD = {
         "c.csv, row 2: 'x' is not a symbol of the model",
     ),
     "too many arguments": ({}, ["a", "hidden"], "unexpected arguments"),
+    "output replaces the model": ({}, ["-o", "roads.csv"], "--output would replace roads.csv"),
+    "output replaces the key": (
+        {"key": "k" * 32, "t.txt": "1: a\n"},
+        ["--key-file", "key", "--after", ":", "-o", "./key"],
+        "--output would replace key, which this command reads",
+    ),
+    "output in another format": (
+        {"t.csv": "trip\na b\n"},
+        ["t.csv", "-o", "out.parquet"],
+        "out.parquet: the suffix tells parquet, but the releases are csv",
+    ),
     "missing costs": ({}, ["--costs", "no.csv"], "no.csv: No such file or directory"),
 }
 
