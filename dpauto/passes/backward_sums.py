@@ -26,6 +26,14 @@ def ldexp(values: FloatArray, shift: IntArray) -> FloatArray:
         return np.ldexp(values, np.clip(shift, -4000, 4000).astype(np.int32))
 
 
+def _scaled(value: float, shift: int) -> float:
+    """The same for one number, without numpy's cost."""
+    try:
+        return math.ldexp(value, max(-4000, shift))
+    except OverflowError:
+        return math.inf
+
+
 @dataclass(frozen=True, eq=False)
 class _Stretch:
     """Edges first … last - 1: entry j of `sums` is for edge last - 1 - j, units are 2**unit."""
@@ -74,8 +82,7 @@ class BackwardSums:
             if carried > 0.0:
                 heights.append(unit + math.frexp(carried)[1])
             new = max(heights) if heights else int(scale[first:last].max())
-            shift = np.array([unit - new])
-            carried, absolute = (float(x) for x in ldexp(np.array([carried, absolute]), shift))
+            carried, absolute = _scaled(carried, unit - new), _scaled(absolute, unit - new)
             unit = new
             terms = ldexp(mantissa[first:last], exponent[first:last] - unit)
             sums = carried + np.cumsum(terms[::-1])
@@ -112,7 +119,7 @@ class BackwardSums:
         at = int(np.searchsorted(self._starts, first, side="right")) - 1
         stretch = self._stretches[at]
         ways_out = float(stretch.sums[stretch.last - 1 - first])
-        total = ways_out + float(ldexp(np.ones(1), np.array([-stretch.unit]))[0])
+        total = ways_out + _scaled(1.0, -stretch.unit)
         target = math.ldexp(u, -bits) * total
         margin = total * (2 * relative + 2.0 ** (1 - bits)) + 2 * stretch.absolute
         # The last edges come first, and staying, which weighs 1, comes last.
@@ -130,7 +137,6 @@ class BackwardSums:
             if target >= stretch.carried - margin or at == len(self._stretches):
                 raise Undecided
             after = self._stretches[at]
-            shift = np.array([stretch.unit - after.unit])
-            target, margin = (float(x) for x in ldexp(np.array([target, margin]), shift))
-            margin += 2 * after.absolute
+            shift = stretch.unit - after.unit
+            target, margin = _scaled(target, shift), _scaled(margin, shift) + 2 * after.absolute
             stretch, first = after, after.first
