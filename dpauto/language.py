@@ -122,6 +122,8 @@ class Language:
         UnknownSymbol
             If a word has a symbol outside `alphabet`.
         """
+        if not isinstance(words, Iterable):
+            raise InvalidArgument("words must be a collection of words")
         listed = [as_word(word, name=f"words: word {row}") for row, word in enumerate(words, 1)]
         if not listed:
             raise EmptyLanguage("words must hold at least one word")

@@ -127,7 +127,10 @@ class Alphabet(Sequence[Symbol]):
         if isinstance(symbols, range) and symbols == range(len(symbols)):
             self._symbols, self._numbers = symbols, None
         else:
-            self._symbols = tuple(canonical_order(symbols))
+            try:
+                self._symbols = tuple(canonical_order(symbols))
+            except TypeError:
+                raise InvalidModel("alphabet must be a collection of symbols") from None
             if all(type(s) is int and s == k for k, s in enumerate(self._symbols)):
                 self._symbols, self._numbers = range(len(self._symbols)), None
                 self._check_size()

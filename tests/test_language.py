@@ -409,3 +409,15 @@ def test_compile_refuses_runs_for_words():
     )
     with pytest.raises(AmbiguousAutomaton, match="automaton has two accepting runs"):
         Language.compile(twice, 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Language.of(None), "words must be a collection"),  # type: ignore[arg-type]
+        (lambda: Language.all_words(5, 3), "alphabet must be a collection"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_collection_is_refused(make, message):
+    with pytest.raises(DpautoError, match=message):
+        make()

@@ -192,6 +192,8 @@ def choose_epsilon(
     step, b = parse_epsilon(precision, name="precision"), parse_adjacency(adjacency)
     if isinstance(target, bool) or not 0 <= target < np.inf:
         raise InvalidArgument("target must be a finite number of at least 0")
+    if target == 0 and quantile is None:
+        raise InvalidArgument("target must be positive: no epsilon makes the expected error 0")
     if quantile is not None and not 0 <= quantile <= 1:
         raise InvalidArgument("quantile must be a number between 0 and 1")
     errors = _Errors(language, words, costs)

@@ -115,7 +115,9 @@ def command(
         raise InvalidArgument("--resume needs --key-file: only then is no trip released twice")
     if workers is not None and dask is not None:
         raise InvalidArgument("--workers and --dask exclude each other")
-    options.keep_inputs(output, model, key_file, others["costs"], others["certificate"], ledger)
+    options.keep_inputs(
+        output, trips, model, key_file, others["costs"], others["certificate"], ledger
+    )
     _check_suffix(output, trip_format(trips, trips_format))
     source = _bits(seed, key_file)
     with open_trips(

@@ -99,6 +99,10 @@ class Offline(Mechanism):
                 raise InvalidArgument(
                     "certificate holds for the Hamming distance only: leave costs out"
                 )
+            if not hasattr(certificate, "verify_for"):
+                raise InvalidArgument(
+                    "certificate must be a Certificate, for example Certificate.load(path)"
+                )
             certificate.verify_for(language, self.privacy, self.name)
         self.certificate = certificate
 

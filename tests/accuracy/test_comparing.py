@@ -153,6 +153,7 @@ def test_targets_out_of_reach() -> None:
     ("changes", "named"),
     [
         ({"target": -1}, "target"),
+        ({"target": 0}, "target must be positive"),
         ({"target": float("nan")}, "target"),
         ({"quantile": 1.5}, "quantile"),
         ({"mechanism": "laplace"}, "mechanism"),

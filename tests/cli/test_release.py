@@ -217,6 +217,11 @@ BAD = {
         "c.csv, row 2: 'x' is not a symbol of the model",
     ),
     "too many arguments": ({}, ["a", "hidden"], "unexpected arguments"),
+    "output replaces the trips": (
+        {},
+        ["-o", "t.txt"],
+        "--output would replace t.txt, which this command reads",
+    ),
     "output replaces the model": ({}, ["-o", "roads.csv"], "--output would replace roads.csv"),
     "output replaces the key": (
         {"key": "k" * 32, "t.txt": "1: a\n"},
