@@ -73,6 +73,7 @@ def whole_number(value: Any, *, name: str, least: int = 1) -> int:
         number = operator.index(value)
     except TypeError:
         raise InvalidArgument(wanted) from None
-    if isinstance(value, bool) or number < least:
+    # numpy's own True and False are indices until numpy 2.3; all their kind has the dtype bool.
+    if isinstance(value, bool) or getattr(value, "dtype", None) == bool or number < least:
         raise InvalidArgument(wanted)
     return number
