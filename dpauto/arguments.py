@@ -73,7 +73,8 @@ def whole_number(value: Any, *, name: str, least: int = 1) -> int:
         number = operator.index(value)
     except TypeError:
         raise InvalidArgument(wanted) from None
-    # numpy's own True and False are indices until numpy 2.3; all their kind has the dtype bool.
-    if isinstance(value, bool) or getattr(value, "dtype", None) == bool or number < least:
+    # Before numpy 2.3 its own True and False pass for indices.
+    is_truth_value = isinstance(value, bool) or type(value).__name__ == "bool"
+    if is_truth_value or number < least:
         raise InvalidArgument(wanted)
     return number
