@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -43,4 +44,6 @@ def imports(rounds: int) -> Iterator[Finding]:
 
 
 def _interpreter(code: str) -> Callable[[int], object]:
-    return lambda _: subprocess.run([sys.executable, "-c", code], check=True)
+    # An installed package is compiled; a checkout is, after its first import, unless this forbids it.
+    compiling = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return lambda _: subprocess.run([sys.executable, "-c", code], check=True, env=compiling)
