@@ -44,6 +44,6 @@ def imports(rounds: int) -> Iterator[Finding]:
 
 
 def _interpreter(code: str) -> Callable[[int], object]:
-    # Installed packages are compiled, and so is a checkout after its first import, unless forbidden.
+    # Installed packages are compiled, and a checkout is after its first import unless forbidden.
     compiling = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return lambda _: subprocess.run([sys.executable, "-c", code], check=True, env=compiling)
