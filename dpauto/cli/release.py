@@ -10,7 +10,7 @@ import click
 
 from dpauto.cli import options
 from dpauto.cli.progress import progress_of_trips
-from dpauto.errors import InvalidArgument
+from dpauto.errors import DpautoError, InvalidArgument
 
 if TYPE_CHECKING:
     from dpauto.batch import Outcome, ReleasePlan
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from dpauto.randomness import BitSource
 
 __all__ = ["command"]
+
+#: Random feasible words that a warning rests on: enough to tell "most", and quick.
+WARNING_SAMPLES = 25
 
 
 @click.command("release", short_help="Release trips privately.")
@@ -152,6 +155,31 @@ def command(
             dask=dask,
         )
     _report(outcome, seed)
+    _warn_of_empty_neighbourhoods(outcome, plan)
+
+
+def _warn_of_empty_neighbourhoods(outcome: Outcome, plan: ReleasePlan) -> None:
+    """Say so when most feasible words of the shortest length have nobody to hide among.
+
+    Lengths are published and the words looked at are random ones with a public seed, so the warning
+    tells nothing about the trips.
+    """
+    from dpauto.accuracy import sampled_neighbours
+
+    if not outcome.lengths:
+        return
+    length, adjacency = min(outcome.lengths), plan.privacy.adjacency
+    try:
+        language = plan.engine.mechanism(length).language
+    except DpautoError:
+        # All trips of this length were left out, and the report has said so.
+        return
+    if sampled_neighbours(language, adjacency=adjacency, samples=WARNING_SAMPLES).nearly_empty:
+        print(
+            f"dpauto: the guarantee is nearly empty: most feasible words of length {length} have no"
+            f" other within {adjacency}; take a larger --adjacency (dpauto show tells more)",
+            file=sys.stderr,
+        )
 
 
 def _check_suffix(output: str, kind: str) -> None:

@@ -90,6 +90,7 @@ def test_skip_leaves_out_what_cannot_be_released(run: Any) -> None:
     run.file("roads.csv", "source,target\na,b\nb,c\n")
     run.file("t.txt", "a b\nx b\n\na b c\na b c a\nb c\n")
     command = ["release", "t.txt", "--model", "roads.csv", "--epsilon", "9", "--on-error", "skip"]
+    command += ["--adjacency", "2"]  # or a warning would say that nobody is near
     assert run(*command) == 0
     assert [len(line.split()) for line in run.out.splitlines()] == [2, 3, 2]
     assert run.err == "dpauto: left out 3 of 6 trips: rows 2, 3, 5\n"
