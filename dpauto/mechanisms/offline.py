@@ -48,27 +48,7 @@ BLOCK_BYTES = 2**27
 
 
 class Offline(Mechanism):
-    """A mechanism that weighs every feasible word v by exp(-a c(w, v)).
-
-    Parameters
-    ----------
-    language : Language
-    epsilon : int, float, Fraction or str
-        Positive; a float is read as written.
-    adjacency : int, optional
-        b, at least 1: words within b substitutions are protected from one another.
-    costs : Costs, mapping, callable or integer matrix, optional
-        What it costs to write one symbol for another (public); by default 1, the Hamming distance.
-    certificate : Certificate, optional
-        A proof that this language allows a larger exponent; see `certify`.
-
-    Raises
-    ------
-    InvalidArgument
-        If a parameter is out of range, or `costs` comes with `certificate`.
-    InvalidCertificate
-        If the certificate is for another language, epsilon, adjacency or mechanism.
-    """
+    """A mechanism that weighs every feasible word v by exp(-a c(w, v))."""
 
     costs: Costs | None
     certificate: Certificate | None
