@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +23,16 @@ from dpauto.words import Alphabet, IntArray, Symbol
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["START", "Automaton", "BoolArray", "pointers", "ragged", "reduce_rows", "sort_edges"]
+__all__ = [
+    "START",
+    "Automaton",
+    "BoolArray",
+    "pointers",
+    "ragged",
+    "reduce_rows",
+    "sort_edges",
+    "sparse_tools",
+]
 
 BoolArray = NDArray[np.bool_]
 
@@ -62,6 +74,27 @@ def reduce_rows(ufunc: np.ufunc, values: Any, indptr: NDArray[Any], empty: int) 
     if filled.size:
         reduced[filled] = ufunc.reduceat(values, indptr[filled])
     return reduced
+
+
+@cache
+def sparse_tools() -> Any:
+    """Return SciPy's compiled products of sparse matrices, as raw functions on arrays.
+
+    The extension needs numpy alone, but importing it by name first runs all of scipy.sparse, which
+    takes longer than everything else that a first release imports.
+    """
+    import scipy
+
+    name = "scipy.sparse._sparsetools"
+    spec = PathFinder.find_spec(name, [str(Path(place, "sparse")) for place in scipy.__path__])
+    if spec is None or spec.loader is None:
+        # Another layout of SciPy's files.
+        from scipy.sparse import _sparsetools
+
+        return _sparsetools
+    tools = module_from_spec(spec)
+    spec.loader.exec_module(tools)
+    return tools
 
 
 def sort_edges(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import pickle
 from collections import deque
 
@@ -10,9 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from strategies import automata
 
-from dpauto.arrays import START, Automaton, ragged, sort_edges
+from dpauto.arrays import START, Automaton, ragged, sort_edges, sparse_tools
 from dpauto.words import Alphabet
 
 
@@ -32,6 +34,18 @@ def test_ragged_is_the_concatenation_of_ranges(ranges):
     stops = np.array([lo + size for lo, size in ranges], dtype=np.int64)
     expected = [k for lo, size in ranges for k in range(lo, lo + size)]
     assert ragged(starts, stops).tolist() == expected
+
+
+@pytest.mark.parametrize("found", [True, False], ids=["by file", "by name"])
+def test_scipy_multiplies_raw_arrays(found, monkeypatch):
+    if not found:
+        monkeypatch.setattr(importlib.machinery.PathFinder, "find_spec", lambda *_: None)
+    tools = sparse_tools.__wrapped__()
+    indptr, heads = np.array([0, 2, 3], np.int32), np.array([0, 1, 1], np.int32)
+    product = np.zeros(2)
+    tools.csr_matvec(2, 2, indptr, heads, np.array([1.0, 2.0, 4.0]), np.array([3.0, 5.0]), product)
+    matrix = csr_array((np.array([1.0, 2.0, 4.0]), heads, indptr), shape=(2, 2))
+    assert product.tolist() == (matrix @ [3.0, 5.0]).tolist()
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), max_size=30))

@@ -96,3 +96,14 @@ def test_using_models_and_mechanisms_imports_no_optional_library():
         f"print([m for m in {optional!r} if m in sys.modules])"
     )
     assert run_python(code) == "[]"
+
+
+def test_a_first_release_imports_neither_sparse_matrices_nor_graphs():
+    heavy = ["automata", "graphviz", "matplotlib", "networkx", "scipy.sparse"]
+    code = (
+        "import dpauto, sys;"
+        "chain = dpauto.MarkovChain.from_matrix([[0.5, 0.5], [1, 0]]);"
+        "dpauto.PermuteAndFlip(chain.language(8), epsilon=2).release([0] * 8);"
+        f"print([m for m in {heavy!r} if m in sys.modules])"
+    )
+    assert run_python(code) == "[]"

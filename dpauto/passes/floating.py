@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpauto.arrays import ragged
+from dpauto.arrays import ragged, sparse_tools
 from dpauto.passes.backward_sums import BackwardSums, ldexp
 from dpauto.passes.nearest import Nearest
 from dpauto.passes.weights import FloatArray, Weights, stride_for, view
@@ -133,8 +133,6 @@ class FloatPass:
         self, top: int, bottom: int, after: FloatArray, place: Callable[[int], FloatArray]
     ) -> Iterator[tuple[int, FloatArray]]:
         """Compute layers top - 1 … bottom from layer `top`, each into ``place(i)``."""
-        from scipy.sparse import _sparsetools
-
         w, width, size = self.weights, self.width, self.weights.automaton.n_states
         indptr, head = w.indices
         rows_at, spacing = w.rows.tolist(), self._spacing
@@ -142,7 +140,7 @@ class FloatPass:
         raised = self._raised() if w.costs is None else None
         match, inverse = self._matcher(), 1.0 / w.z if raised else 0.0
         bounded = type(self)._bound is not FloatPass._bound
-        product, products = _sparsetools.csr_matvec, _sparsetools.csr_matvecs
+        product, products = sparse_tools().csr_matvec, sparse_tools().csr_matvecs
         for i in range(top - 1, bottom - 1, -1):
             layer, rows = place(i), rows_at[i]
             layer[: rows * width] = 0.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpauto.arrays import Automaton
+from dpauto.arrays import Automaton, sparse_tools
 from dpauto.words import Costs, IntArray
 
 if TYPE_CHECKING:
@@ -167,14 +167,12 @@ class Weights:
 
     def reach(self, steps: int) -> list[float]:
         """Return the largest entry of (z A)^k 1 for k = 0 … steps, within 1e-9."""
-        from scipy.sparse import csr_array
-
         indptr, head = self.indices
-        size = self.automaton.n_states
-        matrix = csr_array((self.uniform_data, head, indptr), shape=(size, size))
+        size, product = self.automaton.n_states, sparse_tools().csr_matvec
         layer, largest = np.ones(size), [1.0]
         for _ in range(steps):
-            layer = matrix @ layer
+            after, layer = layer, np.zeros(size)
+            product(size, size, indptr, head, self.uniform_data, after, layer)
             largest.append(float(layer.max(initial=0.0)))
         return largest
 
