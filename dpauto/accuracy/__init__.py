@@ -3,13 +3,12 @@
 The exact laws themselves are in `dpauto.laws`.
 """
 
-from dpauto.accuracy.comparing import MECHANISMS, Comparison, choose_epsilon, compare
+from dpauto.accuracy.comparing import Comparison, choose_epsilon, compare
 from dpauto.accuracy.neighbours import NeighbourReport, neighbour_report, sampled_neighbours
 from dpauto.accuracy.theorem import Bounds, bounds
 from dpauto.laws import ErrorLaw
 
 __all__ = [
-    "MECHANISMS",
     "Bounds",
     "Comparison",
     "ErrorLaw",

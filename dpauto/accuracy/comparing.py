@@ -23,17 +23,15 @@ from dpauto.laws import (
     online_moments,
 )
 from dpauto.laws.polynomials import fits, level_counts_in_floats
+from dpauto.names import CALIBRATED, ONLINE, PERMUTE_AND_FLIP, UNCERTIFIED, parse_mechanism
 from dpauto.privacy import Epsilon, Privacy, parse_adjacency, parse_epsilon
 from dpauto.words import Costs, IntArray, Symbol
 
 if TYPE_CHECKING:
     from dpauto.calibration import Certificate
 
-__all__ = ["MECHANISMS", "Comparison", "choose_epsilon", "compare"]
+__all__ = ["Comparison", "choose_epsilon", "compare"]
 
-#: The mechanisms that need no certificate, in the order of tables.
-MECHANISMS = ("permute-and-flip", "exponential", "online")
-CALIBRATED = "calibrated"
 #: Counts per distance are made in floats while the language has no more bits of words than this.
 COUNT_BITS = 1000
 #: An epsilon of 2**20 per step of the search reaches whatever can be reached.
@@ -67,7 +65,7 @@ def compare(
     *,
     epsilons: Iterable[Epsilon],
     adjacency: int,
-    mechanisms: Iterable[str] = MECHANISMS,
+    mechanisms: Iterable[str] = UNCERTIFIED,
     certificates: Mapping[Any, Certificate] | None = None,
     costs: Any = None,
 ) -> list[Comparison]:
@@ -115,7 +113,7 @@ def compare(
         _check_name(name)
     errors = _Errors(language, words, costs)
     if errors.costs is not None:
-        names = [name for name in names if name != "online"]
+        names = [name for name in names if name != ONLINE]
     certified = {parse_epsilon(e): c for e, c in (certificates or {}).items()}
     rows = []
     for value in epsilons:
@@ -135,7 +133,7 @@ def choose_epsilon(
     *,
     adjacency: int,
     target: float,
-    mechanism: str = "permute-and-flip",
+    mechanism: str = PERMUTE_AND_FLIP,
     quantile: float | None = None,
     precision: Epsilon = "0.001",
     costs: Any = None,
@@ -197,7 +195,7 @@ def choose_epsilon(
     if quantile is not None and not 0 <= quantile <= 1:
         raise InvalidArgument("quantile must be a number between 0 and 1")
     errors = _Errors(language, words, costs)
-    if mechanism == "online" and errors.costs is not None:
+    if mechanism == ONLINE and errors.costs is not None:
         raise InvalidArgument("costs: the online mechanism has none")
 
     def good(multiple: int) -> bool:
@@ -259,7 +257,7 @@ class _Errors:
 
     def at(self, mechanism: str, privacy: Privacy) -> Moments:
         """Mean, variance and chance of no change."""
-        if mechanism == "online":
+        if mechanism == ONLINE:
             rate = 2 * privacy.exponent
             return _mixed([online_moments(self.language, word, rate) for word in self.words])
         return self.offline(mechanism, self._exponent(privacy))
@@ -277,7 +275,7 @@ class _Errors:
 
     def law(self, mechanism: str, privacy: Privacy) -> ErrorLaw:
         """Probabilities of the distances, averaged over the words."""
-        if mechanism == "online":
+        if mechanism == ONLINE:
             rate = 2 * privacy.exponent
             laws = [online_law(self.language, word, rate) for word in self.words]
         else:
@@ -311,7 +309,6 @@ def _row(privacy: Privacy, name: str, found: Moments) -> Comparison:
 def _check_name(name: str) -> None:
     if name == CALIBRATED:
         raise InvalidArgument(
-            "mechanism 'calibrated' needs a certificate for each epsilon: give compare certificates"
+            f"mechanism {CALIBRATED!r} needs a certificate for each epsilon: give compare certificates"
         )
-    if name not in MECHANISMS:
-        raise InvalidArgument(f"mechanism must be one of {', '.join(map(repr, MECHANISMS))}")
+    parse_mechanism(name, UNCERTIFIED)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from dpauto.names import EXPONENTIAL
 from dpauto.passes.weights import ball
 
 __all__ = ["BITS", "Enclosure", "as_ball", "log_enclosure", "offline_balls"]
@@ -62,7 +63,7 @@ def offline_balls(
 
     a = as_ball(unit)
     p = [(-a * (c - costs[0])).exp() for c in costs]
-    if mechanism == "exponential":
+    if mechanism == EXPONENTIAL:
         total = sum((count * q for count, q in zip(counts, p, strict=True)), arb(0))
         return [q / total for q in p]
     factors = [arb_poly([1 - q, q]) for q in p]

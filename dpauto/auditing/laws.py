@@ -12,6 +12,7 @@ from dpauto.auditing.balls import BITS, as_ball, log_enclosure, offline_balls
 from dpauto.errors import InvalidArgument
 from dpauto.language import Language
 from dpauto.laws.errorlaw import FloatArray
+from dpauto.names import OFFLINE, ONLINE
 from dpauto.privacy import Privacy
 from dpauto.words import Costs, IntArray, Word
 
@@ -63,9 +64,9 @@ def log_laws(mechanism: Any, inputs: IntArray, feasible: IntArray) -> LogLaws:
         if isinstance(mechanism, Auditable):
             return _given(mechanism, inputs)
         name = getattr(mechanism, "name", None)
-        if name in {"permute-and-flip", "exponential"}:
+        if name in OFFLINE:
             low, high = _offline(mechanism, inputs, feasible)
-        elif name == "online":
+        elif name == ONLINE:
             low, high = _online(mechanism.exponent, inputs, feasible)
         else:
             raise InvalidArgument(

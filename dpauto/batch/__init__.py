@@ -7,7 +7,7 @@ length and compiles each length once in a process.
 """
 
 from dpauto.batch.batches import release_batch
-from dpauto.batch.choice import MECHANISMS, MechanismChoice
+from dpauto.batch.choice import MechanismChoice
 from dpauto.batch.comparing import TripTable, compare_trips
 from dpauto.batch.dask import DaskWorkers, release_dask
 from dpauto.batch.frames import release_table
@@ -19,7 +19,6 @@ from dpauto.batch.running import Outcome, release_trips
 from dpauto.batch.spark import release_spark
 
 __all__ = [
-    "MECHANISMS",
     "DaskWorkers",
     "Journal",
     "Ledger",

@@ -15,6 +15,7 @@ from dpauto.errors import InvalidArgument
 from dpauto.formats.costtable import parse_costs
 from dpauto.formats.files import open_text
 from dpauto.formats.symbols import SymbolTexts
+from dpauto.names import CALIBRATED, ONLINE, PERMUTE_AND_FLIP, parse_mechanism
 from dpauto.privacy import Privacy
 from dpauto.randomness import encode
 from dpauto.words import Costs
@@ -25,10 +26,7 @@ if TYPE_CHECKING:
     from dpauto.mechanisms import Mechanism
     from dpauto.words import Symbol
 
-__all__ = ["MECHANISMS", "MechanismChoice"]
-
-#: Mechanisms by their names in text.
-MECHANISMS = ("permute-and-flip", "exponential", "online", "calibrated")
+__all__ = ["MechanismChoice"]
 
 
 @dataclass(frozen=True)
@@ -82,11 +80,10 @@ class MechanismChoice:
         costs: Any = None,
         certificate: str | Certificate | None = None,
     ) -> None:
-        if name not in MECHANISMS:
-            raise InvalidArgument(f"mechanism must be one of {', '.join(MECHANISMS)}")
-        if name == "online" and (costs is not None or certificate is not None):
+        parse_mechanism(name)
+        if name == ONLINE and (costs is not None or certificate is not None):
             raise InvalidArgument("the online mechanism has neither costs nor a certificate")
-        if costs is not None and (certificate is not None or name == "calibrated"):
+        if costs is not None and (certificate is not None or name == CALIBRATED):
             raise InvalidArgument("costs and a certificate exclude each other")
         self.name, self.privacy = name, privacy
         self._costs = _CostFile.read(costs) if isinstance(costs, str) else costs
@@ -144,11 +141,11 @@ class MechanismChoice:
             "epsilon": self.privacy.epsilon,
             "adjacency": self.privacy.adjacency,
         }
-        if self.name == "online":
+        if self.name == ONLINE:
             return Online(language, **promise)
         name = self.name
         certificate = self._certificate
-        if name == "calibrated":
+        if name == CALIBRATED:
             if certificate is None:
                 from dpauto.calibration import certify
 
@@ -157,5 +154,5 @@ class MechanismChoice:
         if self._costs is not None:
             given = self._costs
             promise["costs"] = given.parse(texts) if isinstance(given, _CostFile) else given
-        kind = PermuteAndFlip if name == "permute-and-flip" else Exponential
+        kind = PermuteAndFlip if name == PERMUTE_AND_FLIP else Exponential
         return kind(language, certificate=certificate, **promise)

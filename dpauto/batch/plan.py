@@ -14,6 +14,7 @@ from dpauto.batch.engine import Engine
 from dpauto.batch.observed import ObservedModel
 from dpauto.errors import InvalidArgument
 from dpauto.formats.trips import Separator
+from dpauto.names import PERMUTE_AND_FLIP
 from dpauto.privacy import Epsilon, Privacy
 from dpauto.randomness import BitSource, KeyedBits, Random, SeededBits, as_source, encode
 
@@ -108,7 +109,7 @@ class ReleasePlan:
         *,
         epsilon: Epsilon,
         adjacency: int = 1,
-        mechanism: str = "permute-and-flip",
+        mechanism: str = PERMUTE_AND_FLIP,
         costs: Any = None,
         certificate: Any = None,
         rng: Random = None,

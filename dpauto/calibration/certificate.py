@@ -14,14 +14,13 @@ from typing import Any
 from dpauto.calibration.proof import Budget, Prover
 from dpauto.errors import InvalidArgument, InvalidCertificate, InvalidFile
 from dpauto.language import Language
+from dpauto.names import OFFLINE
 from dpauto.privacy import Privacy, parse_adjacency, parse_epsilon
 
-__all__ = ["MECHANISMS", "Certificate"]
+__all__ = ["Certificate"]
 
 SCHEMA = 1
 KIND = "dpauto-certificate"
-#: Mechanisms that a certificate can be for.
-MECHANISMS = ("exponential", "permute-and-flip")
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Certificate:
     budget: Budget = field(default_factory=Budget)
 
     def __post_init__(self) -> None:
-        if self.mechanism not in MECHANISMS:
+        if self.mechanism not in OFFLINE:
             raise InvalidCertificate("mechanism must be 'exponential' or 'permute-and-flip'")
         if not 0 < self.loss <= self.epsilon:
             raise InvalidCertificate("loss must be positive and at most epsilon")

@@ -29,6 +29,7 @@ from dpauto.calibration.losses import flip_loss, log_ratios
 from dpauto.calibration.rounding import Discount, TooLoose, log_up
 from dpauto.errors import EmptyNeighbourhood
 from dpauto.language import Language
+from dpauto.names import EXPONENTIAL, PERMUTE_AND_FLIP
 from dpauto.privacy import Privacy
 
 __all__ = ["Budget", "Method", "Progress", "Proof", "Prover"]
@@ -254,7 +255,7 @@ class Prover:
     def _on_all_words(self, discount: Discount, target: Fraction) -> Proof:
         """On all words the total weight is the same for every word."""
         loss = discount.exponent * self.b
-        if self.mechanism == "permute-and-flip":
+        if self.mechanism == PERMUTE_AND_FLIP:
             wrong = len(self.language.alphabet) - 1
             weight = (1 + wrong * Fraction(discount.z)) ** min(self.language.length, 10_000)
             light = float(min(weight, Fraction(2**60))) * (1 - 2.0**-30)
@@ -292,7 +293,7 @@ class _Attempt:
             if self.log_spread is not None:
                 total = min(total, self.log_spread)
             bound = self.exponent * d
-            if self.prover.mechanism == "exponential":
+            if self.prover.mechanism == EXPONENTIAL:
                 bound += total
             else:
                 light, heavy = self.weights or (1.0, None)
@@ -352,7 +353,7 @@ class _Attempt:
     def room(self) -> list[Fraction | None]:
         """By distance, the largest log ratio that the target allows; None if it allows none."""
         spare = [self.target - self.exponent * d for d in range(1, self.b + 1)]
-        if self.prover.mechanism == "exponential":
+        if self.prover.mechanism == EXPONENTIAL:
             return [more if more >= 0 else None for more in spare]
         light, heavy = self.weights or (1.0, None)
         rooms: list[Fraction | None] = []
@@ -372,7 +373,7 @@ class _Attempt:
 
     def _is_refuted(self, search: _Blocks) -> bool:
         """Whether a true loss that has been found exceeds the target already."""
-        if self.prover.mechanism != "exponential":
+        if self.prover.mechanism != EXPONENTIAL:
             return False
         found = ((m, search.true_ratio(m)) for m in range(1, self.b + 1))
         return any(

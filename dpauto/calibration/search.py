@@ -7,12 +7,13 @@ import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpauto.calibration.certificate import MECHANISMS, Certificate
+from dpauto.calibration.certificate import Certificate
 from dpauto.calibration.neighbours import require_neighbours
 from dpauto.calibration.proof import Budget, Progress, Proof, Prover
-from dpauto.errors import InvalidArgument, NotPrivateWarning
+from dpauto.errors import NotPrivateWarning
 from dpauto.language import Language
 from dpauto.laws import error_moments
+from dpauto.names import CALIBRATED, CERTIFIABLE, EXPONENTIAL, PERMUTE_AND_FLIP, parse_mechanism
 from dpauto.privacy import Epsilon, Privacy
 from dpauto.randomness import as_source
 
@@ -36,7 +37,7 @@ def certify(
     *,
     epsilon: Epsilon,
     adjacency: int,
-    mechanism: str = "exponential",
+    mechanism: str = EXPONENTIAL,
     budget: Budget | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
@@ -88,12 +89,11 @@ def certify(
     (Fraction(3, 1), 'all words')
     """
     privacy = Privacy.of(epsilon=epsilon, adjacency=adjacency)
-    if mechanism not in {*MECHANISMS, "calibrated"}:
-        raise InvalidArgument("mechanism must be 'exponential', 'permute-and-flip' or 'calibrated'")
+    parse_mechanism(mechanism, CERTIFIABLE)
     budget = budget or Budget()
     require_neighbours(language, privacy.adjacency)
     tell = progress or (lambda _doing, _done: None)
-    if mechanism == "calibrated":
+    if mechanism == CALIBRATED:
         return _calibrated(language, privacy, budget, tell)
     certificate = _search(Prover(language, privacy, mechanism, budget), tell)
     tell("done", 1.0)
@@ -172,11 +172,11 @@ def _calibrated(
     language: Language, privacy: Privacy, budget: Budget, tell: Progress
 ) -> Certificate:
     """Certify both mechanisms and take the one with the smaller mean error on public words."""
-    prover = Prover(language, privacy, "exponential", budget)
+    prover = Prover(language, privacy, EXPONENTIAL, budget)
     certificates = [
         _search(prover, lambda doing, done: tell(doing, 0.45 * done)),
         _search(
-            prover.with_mechanism("permute-and-flip"),
+            prover.with_mechanism(PERMUTE_AND_FLIP),
             lambda doing, done: tell(doing, 0.45 + 0.45 * done),
         ),
     ]

@@ -9,6 +9,7 @@ import click
 from dpauto.cli import options
 from dpauto.cli.progress import progress_of_work
 from dpauto.errors import InvalidArgument, InvalidCertificate, InvalidFile
+from dpauto.names import CERTIFIABLE, EXPONENTIAL
 
 if TYPE_CHECKING:
     from dpauto.batch import ObservedModel
@@ -24,8 +25,8 @@ __all__ = ["command"]
 @options.adjacency_option
 @click.option(
     "--mechanism",
-    type=click.Choice(["exponential", "permute-and-flip", "calibrated"]),
-    default="exponential",
+    type=click.Choice(CERTIFIABLE),
+    default=EXPONENTIAL,
     show_default=True,
     help="calibrated proves both and takes the one that errs less.",
 )

@@ -10,6 +10,7 @@ import click
 
 from dpauto.errors import InvalidArgument
 from dpauto.formats import MODEL_FORMATS, read_model
+from dpauto.names import EVERY_NAME, PERMUTE_AND_FLIP
 
 if TYPE_CHECKING:
     from dpauto.batch import ObservedModel
@@ -32,8 +33,6 @@ __all__ = [
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-MECHANISMS = ("permute-and-flip", "exponential", "online", "calibrated")
 
 
 def _all(*decorators: Callable[[Any], Any]) -> Callable[[Function], Function]:
@@ -143,8 +142,8 @@ adjacency_option = click.option(
 
 mechanism_option = click.option(
     "--mechanism",
-    type=click.Choice(MECHANISMS),
-    default="permute-and-flip",
+    type=click.Choice(EVERY_NAME),
+    default=PERMUTE_AND_FLIP,
     show_default=True,
 )
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpauto.errors import InvalidArgument, InvalidWord, MissingDependency, UnknownSymbol
+from dpauto.names import CALIBRATED, EXPONENTIAL, ONLINE, PERMUTE_AND_FLIP
 from dpauto.words import Symbol, Word, as_word
 
 if TYPE_CHECKING:
@@ -31,16 +32,16 @@ Positions: TypeAlias = Mapping[Hashable, tuple[float, float]]
 
 #: Colour and marker of each mechanism, distinct in grey and for colour-blind readers.
 _STYLES: Final[Mapping[str, tuple[str, str]]] = {
-    "permute-and-flip": ("#1d5fa6", "o"),
-    "exponential": ("#c4602b", "s"),
-    "online": ("#3d8361", "^"),
-    "calibrated": ("#7b4a9e", "D"),
+    PERMUTE_AND_FLIP: ("#1d5fa6", "o"),
+    EXPONENTIAL: ("#c4602b", "s"),
+    ONLINE: ("#3d8361", "^"),
+    CALIBRATED: ("#7b4a9e", "D"),
 }
 _OTHERS: Final = (("#8c6d1f", "v"), ("#a83258", "P"), ("#4a5568", "X"))
 _INK: Final = "#1f2933"
 _FAINT: Final = "#9aa5b1"
-_BEFORE: Final = _STYLES["permute-and-flip"][0]
-_AFTER: Final = _STYLES["exponential"][0]
+_BEFORE: Final = _STYLES[PERMUTE_AND_FLIP][0]
+_AFTER: Final = _STYLES[EXPONENTIAL][0]
 #: Share of the probability that a plot of a law may leave out on the right.
 _TAIL: Final = 1e-6
 
@@ -255,11 +256,11 @@ def plot_bounds(
         raise InvalidArgument("x and bounds must have the same number of values, at least one")
     ax = _axes(ax, (6.0, 3.8))
     lower, exact, upper = ([getattr(row, name) for row in rows] for name in _BOUNDS)
-    colour = _STYLES["permute-and-flip"][0]
+    colour = _STYLES[PERMUTE_AND_FLIP][0]
     ax.fill_between(points, lower, upper, color=colour, alpha=0.14, linewidth=0)
-    ax.plot(points, upper, color=_STYLES["exponential"][0], linestyle="--", label="upper bound")
+    ax.plot(points, upper, color=_STYLES[EXPONENTIAL][0], linestyle="--", label="upper bound")
     ax.plot(points, exact, color=colour, linewidth=1.8, label="exact")
-    ax.plot(points, lower, color=_STYLES["online"][0], linestyle=":", label="lower bound")
+    ax.plot(points, lower, color=_STYLES[ONLINE][0], linestyle=":", label="lower bound")
     ax.set_xlabel(xlabel)
     ax.set_ylabel("expected wrong symbols")
     _finish_curves(ax)

@@ -11,13 +11,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpauto.counting import joint_level_counts
-from dpauto.errors import InvalidArgument
 from dpauto.language import Language
 from dpauto.laws.cells import Cells, Levels
 from dpauto.laws.errorlaw import ErrorLaw, Moments
 from dpauto.laws.moments import offline_moments
 from dpauto.laws.offline import exponential_law, law_of_cells, permute_and_flip_law
 from dpauto.laws.online import online_law, online_moments
+from dpauto.names import OFFLINE, PERMUTE_AND_FLIP, parse_mechanism
 from dpauto.words import Costs, IntArray
 
 __all__ = [
@@ -40,7 +40,7 @@ def error_law(
     language: Language,
     word: IntArray,
     exponent: Fraction,
-    mechanism: str = "permute-and-flip",
+    mechanism: str = PERMUTE_AND_FLIP,
     *,
     costs: Costs | None = None,
 ) -> ErrorLaw:
@@ -91,11 +91,11 @@ def law_of_levels(
     """Return the law of an offline mechanism, given `levels`."""
     denominator = 1 if costs is None else costs.denominator
     cells = Cells.of(levels, exponent, denominator=denominator)
-    return law_of_cells(cells, _offline(mechanism), length=length)
+    return law_of_cells(cells, parse_mechanism(mechanism, OFFLINE), length=length)
 
 
 def law_on_all_words(
-    length: int, alphabet_size: int, exponent: Fraction, mechanism: str = "permute-and-flip"
+    length: int, alphabet_size: int, exponent: Fraction, mechanism: str = PERMUTE_AND_FLIP
 ) -> ErrorLaw:
     """Return the error law on all words: it is the same for every word.
 
@@ -113,14 +113,16 @@ def law_on_all_words(
     >>> round(law.mean, 9)
     6723.594180213
     """
-    return law_of_cells(Cells.all_words(length, alphabet_size, exponent), _offline(mechanism))
+    return law_of_cells(
+        Cells.all_words(length, alphabet_size, exponent), parse_mechanism(mechanism, OFFLINE)
+    )
 
 
 def error_moments(
     language: Language,
     word: IntArray,
     exponent: Fraction,
-    mechanism: str = "permute-and-flip",
+    mechanism: str = PERMUTE_AND_FLIP,
     *,
     costs: Costs | None = None,
 ) -> Moments:
@@ -130,10 +132,6 @@ def error_moments(
     """
     if language.is_all_words and costs is None:
         return error_law(language, word, exponent, mechanism).moments()
-    return offline_moments(language, word, exponent, _offline(mechanism), costs=costs)
-
-
-def _offline(mechanism: str) -> str:
-    if mechanism not in {"permute-and-flip", "exponential"}:
-        raise InvalidArgument("mechanism must be 'permute-and-flip' or 'exponential'")
-    return mechanism
+    return offline_moments(
+        language, word, exponent, parse_mechanism(mechanism, OFFLINE), costs=costs
+    )

@@ -27,6 +27,7 @@ from dpauto.errors import InvalidArgument
 from dpauto.language import Language
 from dpauto.laws.errorlaw import FloatArray, Moments
 from dpauto.laws.race import CUTOFF, panels
+from dpauto.names import EXPONENTIAL, PERMUTE_AND_FLIP
 from dpauto.passes import Weights
 from dpauto.words import Costs, IntArray
 
@@ -223,7 +224,7 @@ def offline_moments(
     language: Language,
     word: IntArray,
     exponent: Fraction,
-    mechanism: str = "permute-and-flip",
+    mechanism: str = PERMUTE_AND_FLIP,
     *,
     costs: Costs | None = None,
 ) -> Moments:
@@ -248,7 +249,7 @@ def offline_moments(
     unit = exponent / denominator
     one = partition_functions(language, word, unit, costs=costs)
     feasible = language.is_all_words or language.run(word) is not None
-    if mechanism == "exponential":
+    if mechanism == EXPONENTIAL:
         total = one.nearest + one.sums[0]
         mean, square = one.firsts[0] / total, one.seconds[0] / total
         unchanged = float(np.ldexp(1.0 / total, -one.exponent))

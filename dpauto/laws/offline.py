@@ -7,6 +7,7 @@ from fractions import Fraction
 from dpauto.laws.cells import Cells, Levels
 from dpauto.laws.errorlaw import ErrorLaw
 from dpauto.laws.race import gains
+from dpauto.names import EXPONENTIAL, PERMUTE_AND_FLIP
 
 __all__ = ["exponential_law", "law_of_cells", "permute_and_flip_law"]
 
@@ -53,7 +54,7 @@ def permute_and_flip_law(
     0.303265329856
     """
     cells = Cells.of(levels, exponent, denominator=denominator)
-    return law_of_cells(cells, "permute-and-flip", length=length)
+    return law_of_cells(cells, PERMUTE_AND_FLIP, length=length)
 
 
 def exponential_law(
@@ -69,13 +70,13 @@ def exponential_law(
     0.377540668798
     """
     cells = Cells.of(levels, exponent, denominator=denominator)
-    return law_of_cells(cells, "exponential", length=length)
+    return law_of_cells(cells, EXPONENTIAL, length=length)
 
 
 def law_of_cells(cells: Cells, mechanism: str, *, length: int | None = None) -> ErrorLaw:
     """Return the error law of an offline mechanism on weighed cells."""
     probability = cells.share
-    if mechanism == "permute-and-flip":
+    if mechanism == PERMUTE_AND_FLIP:
         gain = gains(cells)
         probability = probability * (1 + (gain - float(probability @ gain)))
     return ErrorLaw.of(

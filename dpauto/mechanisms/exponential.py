@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from dpauto.mechanisms import race
 from dpauto.mechanisms.offline import Offline
+from dpauto.names import EXPONENTIAL
 from dpauto.randomness import Tape
 
 __all__ = ["Exponential"]
@@ -48,7 +49,7 @@ class Exponential(Offline):
     Chen, Leahy, Jones and Hale, arXiv 2202.03325 (the offline mechanism).
     """
 
-    name: ClassVar[str] = "exponential"
+    name: ClassVar[str] = EXPONENTIAL
 
     def _race(self, proposals: race.Proposals, tape: Tape) -> race.Race:
         return race.exponential(proposals, tape)

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpauto.language import Language
 from dpauto.mechanisms.base import Mechanism
+from dpauto.names import ONLINE
 from dpauto.passes import Undecided
 from dpauto.passes.weights import ball, floor_and_ceiling
 from dpauto.privacy import Epsilon
@@ -62,7 +63,7 @@ class Online(Mechanism):
     Chen, Leahy, Jones and Hale, arXiv 2202.03325 (the online mechanism).
     """
 
-    name: ClassVar[str] = "online"
+    name: ClassVar[str] = ONLINE
 
     def __init__(self, language: Language, *, epsilon: Epsilon, adjacency: int = 1) -> None:
         super().__init__(language, epsilon=epsilon, adjacency=adjacency)

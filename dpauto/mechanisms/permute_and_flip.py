@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from dpauto.mechanisms import race
 from dpauto.mechanisms.offline import Offline
+from dpauto.names import PERMUTE_AND_FLIP
 from dpauto.randomness import Tape
 
 __all__ = ["PermuteAndFlip"]
@@ -54,7 +55,7 @@ class PermuteAndFlip(Offline):
     Drawn by thinning from one backward pass: the words are never listed.
     """
 
-    name: ClassVar[str] = "permute-and-flip"
+    name: ClassVar[str] = PERMUTE_AND_FLIP
 
     def _race(self, proposals: race.Proposals, tape: Tape) -> race.Race:
         return race.permute_and_flip(proposals, tape)
