@@ -18,6 +18,7 @@ layer, to Ū_i: since the next `radius` symbols from there are all wrong,
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
@@ -28,7 +29,7 @@ import numpy as np
 from dpauto.arrays import Automaton, pointers
 from dpauto.passes.balls import BallLayers
 from dpauto.passes.draws import FloatLayers
-from dpauto.passes.floating import FLOOR_POWER, TOP, FloatPass
+from dpauto.passes.floating import TOP, FloatPass
 from dpauto.passes.layers import Layers, Undecided, uniform_ball
 from dpauto.passes.nearest import Leaving, WordItself
 from dpauto.passes.weights import FloatArray, Weights
@@ -237,54 +238,41 @@ class CorridorPass(FloatPass):
     def __init__(self, corridor: Corridor) -> None:
         self.corridor = corridor
         length = len(corridor.word)
-        # A layer's bound comes from the one `radius` layers later.
-        self.longest = corridor.radius
-        self._reach = np.array(corridor.whole.reach(MOST_STEPS + 1))
-        #: Ū_i = mantissa * 2**power, exactly; shape (n + 1,) each.
-        self.ceilings = np.ones(length + 1), np.zeros(length + 1, dtype=np.int64)
+        self._reach = corridor.whole.reach(MOST_STEPS + 1)
+        #: Ū_i = mantissa * 2**power, exactly.
+        self.ceilings: list[tuple[float, int]] = [(1.0, 0)] * (length + 1)
         #: A bound on all entries of a layer, inside and outside, likewise.
-        self._most = np.ones(length + 1), np.zeros(length + 1, dtype=np.int64)
+        self._most: list[tuple[float, int]] = [(1.0, 0)] * (length + 1)
         self._slack = 1 + 2**-30 + length * (corridor.weights.degree + 6) * 2**-52
+        self._event, self._scale, self._loss = -1, 0, 0.0
         super().__init__(corridor.weights, corridor.word[np.newaxis], [corridor.nearest])
 
-    def _before(self, low: int, high: int, part: FloatArray) -> None:
-        layers = np.arange(low, high + 1)
-        steps = np.minimum(self.corridor.radius, self.length - layers)
-        most, power = (side[layers + steps] for side in self._most)
+    def _bound(self, i: int, layer: FloatArray) -> None:
+        steps = min(self.corridor.radius, self.length - i)
+        mantissa, power = self._most[i + steps]
         # `_slack` makes up for the roundings of `reach`, of this product and of the entries
         # (lemma E6 of the error analysis).
-        mantissa, more = np.frexp(most * self._reach[steps] * self._slack)
-        # These layers are still in the units of the one after them. A bound below them all is
-        # raised: it must not underflow.
-        scale = self._scales[-(-(low + 1) // self._spacing), 0]
-        above = np.maximum(power + more - scale, FLOOR_POWER)
-        if above.max() > TOP + 100:
+        mantissa, more = math.frexp(mantissa * self._reach[steps] * self._slack)
+        power += more
+        self.ceilings[i] = (mantissa, power)
+        # The layer is still in the units of the one after it.
+        event = -(-(i + 1) // self._spacing)
+        if event != self._event:
+            self._event, self._scale = event, int(self._scales[event, 0])
+            self._loss = float(self._losses[event, 0]) * self._growth
+        if power - self._scale > TOP + 100:
             raise OverflowError("a corridor's bound is beyond the floats")
-        self.ceilings[0][layers], self.ceilings[1][layers] = mantissa, above + scale
-        part[:, 0] = np.ldexp(mantissa, above)
-
-    def _after(self, low: int, high: int, part: FloatArray) -> None:
-        event = -(-(low + 1) // self._spacing)
-        loss = float(self._losses[event, 0]) * self._growth
-        rows = int(self.weights.rows[high])
-        most, power = self._most
-        most[low : high + 1] = part[:, :rows].max(axis=1) * self._slack + loss
-        power[low : high + 1] = self._scales[event, 0]
+        layer[0] = math.ldexp(mantissa, max(-2000, power - self._scale))
+        inside = float(np.maximum.reduce(layer)) * self._slack + self._loss
+        self._most[i] = (inside, self._scale)
 
 
 class _CorridorDraws(Layers):
     """Draws over a corridor, in either arithmetic."""
 
     corridor: Corridor
-    ceilings: tuple[FloatArray, IntArray]
+    ceilings: list[tuple[float, int]]
     stop = 0
-
-    def ceiling(self, i: int) -> arb:
-        """Ū_i, exactly."""
-        from flint import arb
-
-        mantissas, powers = self.ceilings
-        return arb(float(mantissas[i])) * arb((1, int(powers[i])))
 
     def weight(self, word: IntArray) -> arb:
         """Return the weight of a global word."""
@@ -314,7 +302,8 @@ class _CorridorDraws(Layers):
         """Keep the proposal with probability V_i(head) / Ū_i, and complete it by the true V."""
         from flint import arb
 
-        ceiling = uniform_ball(tape) * self.ceiling(i)
+        mantissa, power = self.ceilings[i]
+        ceiling = uniform_ball(tape) * arb(mantissa) * arb((1, power))
         if i == len(written):
             value, rest = arb(int(self.corridor.whole.automaton.final[head])), None
         else:
@@ -395,7 +384,10 @@ class CorridorBalls(_CorridorDraws, BallLayers):
         super().__init__(corridor.weights, corridor.word, corridor.nearest)
 
     def _bound(self, i: int, layer: list[Any]) -> None:
-        layer[0] = self.ceiling(i)
+        from flint import arb
+
+        mantissa, power = self.ceilings[i]
+        layer[0] = arb(mantissa) * arb((1, power))
 
     def _beyond(self, i: int, head: int) -> Layers:
         weights, rest = self.corridor.beyond(i, head)
