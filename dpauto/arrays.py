@@ -27,6 +27,7 @@ __all__ = [
     "START",
     "Automaton",
     "BoolArray",
+    "Layer",
     "pointers",
     "ragged",
     "reduce_rows",
@@ -119,6 +120,35 @@ def _in_order(first: IntArray, second: IntArray, third: IntArray) -> bool:
         return False
     tied &= np.diff(second) == 0
     return not (np.diff(third)[tied] < 0).any()
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """The edges that read symbol i + 1 of a word, as CSR rows.
+
+    Attributes
+    ----------
+    i : int
+        Symbols read before.
+    indptr, head, label : int64 arrays
+        A row for each state that matters after i symbols, from number 0 on; for i = 0 one row, the
+        start's.
+    """
+
+    i: int
+    indptr: IntArray
+    head: IntArray
+    label: IntArray
+
+    @property
+    def n_tails(self) -> int:
+        """Number of rows."""
+        return len(self.indptr) - 1
+
+    @cached_property
+    def tail(self) -> IntArray:
+        """Row of every edge."""
+        return np.repeat(np.arange(self.n_tails), np.diff(self.indptr))
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +288,29 @@ class Automaton:
             graph.add_edge(tail, head, symbol=self.alphabet[label])
         frozen: nx.MultiDiGraph = nx.freeze(graph)
         return frozen
+
+    def layer(self, i: int, rows: IntArray) -> Layer:
+        """Return the edges that read symbol i + 1.
+
+        Parameters
+        ----------
+        i : int
+            At least 0.
+        rows : int array
+            How many states, from number 0 on, matter after 0, 1, … symbols; entry 0 is not read.
+        """
+        if i == 0:
+            indptr = np.array([0, len(self.start_head)])
+            return Layer(0, indptr, self.start_head, self.start_label)
+        indptr = self.indptr[: rows[i] + 1]
+        return Layer(i, indptr, self.head[: indptr[-1]], self.label[: indptr[-1]])
+
+    def moves(self, state: int | None) -> tuple[IntArray, IntArray]:
+        """Return the heads and labels of the edges that leave a state; None is the start."""
+        if state is None:
+            return self.start_head, self.start_label
+        edges = slice(self.indptr[state], self.indptr[state + 1])
+        return self.head[edges], self.label[edges]
 
     def out_edges(self, states: IntArray) -> IntArray:
         """Return the numbers of all edges that leave `states`, in order."""

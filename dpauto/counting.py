@@ -59,15 +59,14 @@ def _path_counts(automaton: Automaton, length: int, rows: IntArray) -> Iterator[
     """Yield the layers of `path_counts`, from the last to the start's."""
     layer: Counts = automaton.final[: rows[length]].astype(np.int64)
     yield layer
-    bound, degree = 1, max(1, int(np.diff(automaton.indptr).max(initial=0)))
-    for i in range(length - 1, 0, -1):
-        bound *= degree
+    bound = 1
+    for i in range(length - 1, -1, -1):
+        edges = automaton.layer(i, rows)
+        bound *= int(np.diff(edges.indptr).max(initial=1))
         if bound >= 2**62 and layer.dtype != object:
             layer = layer.astype(object)
-        indptr = automaton.indptr[: rows[i] + 1]
-        layer = reduce_rows(np.add, layer[automaton.head[: indptr[-1]]], indptr, 0)
+        layer = reduce_rows(np.add, layer[edges.head], edges.indptr, 0)
         yield layer
-    yield np.array([sum(layer[automaton.start_head].tolist())], dtype=object)
 
 
 def level_counts(automaton: Automaton, word: IntArray, rows: IntArray) -> list[int]:
@@ -95,17 +94,12 @@ def level_counts(automaton: Automaton, word: IntArray, rows: IntArray) -> list[i
     total = count_paths(automaton, length, rows)
     width = max(1, total.bit_length())
     cells: Counts = automaton.final[: rows[length]].astype(np.int64).astype(object)
-    pointer, edges = automaton.by_label
-    for i in range(length - 1, 0, -1):
-        indptr = automaton.indptr[: rows[i] + 1]
-        values = cells[automaton.head[: indptr[-1]]]
-        matching = edges[pointer[word[i]] : pointer[word[i] + 1]]
-        matching = matching[: np.searchsorted(matching, indptr[-1])]
-        values[matching] = values[matching] << width
-        cells = reduce_rows(np.add, values, indptr, 0)
-    values = cells[automaton.start_head]
-    values[automaton.start_label == word[0]] <<= width
-    packed = sum(values.tolist())
+    for i in range(length - 1, -1, -1):
+        edges = automaton.layer(i, rows)
+        values = cells[edges.head]
+        values[edges.label == word[i]] <<= width
+        cells = reduce_rows(np.add, values, edges.indptr, 0)
+    (packed,) = cells.tolist()
     mask = (1 << width) - 1
     by_matches = [packed >> (width * k) & mask for k in range(length + 1)]
     return by_matches[::-1]
@@ -138,16 +132,12 @@ def joint_level_counts(
     cells = [Counter({(0, 0): 1}) if end else Counter() for end in automaton.final[: rows[length]]]
     work = 0
     for i in range(length - 1, -1, -1):
-        if i:
-            indptr = automaton.indptr[: rows[i] + 1]
-            head, label = automaton.head, automaton.label
-        else:
-            head, label = automaton.start_head, automaton.start_label
-            indptr = np.array([0, len(head)])
+        edges = automaton.layer(i, rows)
+        steps = list(zip(edges.head.tolist(), edges.label.tolist(), strict=True))
         before = []
-        for lo, hi in pairwise(indptr.tolist()):
+        for lo, hi in pairwise(edges.indptr.tolist()):
             cell: Counter[tuple[int, int]] = Counter()
-            for q, symbol in zip(head[lo:hi].tolist(), label[lo:hi].tolist(), strict=True):
+            for q, symbol in steps[lo:hi]:
                 wrong, cost = int(symbol != word[i]), int(costs[word[i], symbol])
                 for (d, c), count in cells[q].items():
                     cell[d + wrong, c + cost] += count

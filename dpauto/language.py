@@ -11,7 +11,7 @@ import numpy as np
 
 from dpauto import counting
 from dpauto.arguments import whole_number
-from dpauto.arrays import Automaton, BoolArray
+from dpauto.arrays import Automaton, BoolArray, Layer
 from dpauto.determinization import determinized, is_unambiguous, trimmed
 from dpauto.errors import (
     AmbiguousAutomaton,
@@ -21,6 +21,8 @@ from dpauto.errors import (
     UnknownSymbol,
 )
 from dpauto.randomness import Random, Tape, as_source, encode
+from dpauto.runs import RunFinder
+from dpauto.wordgraphs import every_word, word_graph
 from dpauto.words import Alphabet, IntArray, Symbol, Word, as_word
 
 __all__ = ["Language", "parse_length"]
@@ -136,7 +138,7 @@ class Language:
                 )
         sigma = Alphabet({s for word in listed for s in word} if alphabet is None else alphabet)
         rows = np.stack([sigma.encode(w, name=f"words: word {k}") for k, w in enumerate(listed, 1)])
-        return cls.compile(_word_graph(sigma, np.unique(rows, axis=0)), length)
+        return cls.compile(word_graph(sigma, np.unique(rows, axis=0)), length)
 
     @classmethod
     def compile(cls, automaton: Automaton, length: int) -> Language:
@@ -182,7 +184,7 @@ class Language:
     def automaton(self) -> Automaton:
         """The unambiguous automaton whose paths of length n are the words of L."""
         if self._automaton is None:
-            self._automaton = _one_state(self.alphabet)
+            self._automaton = every_word(self.alphabet)
         return self._automaton
 
     @cached_property
@@ -190,6 +192,10 @@ class Language:
         """States that matter at layer i are the first rows[i]; shape (n + 1,)."""
         _, level = self.automaton.forward_levels(self.length)
         return np.searchsorted(level, np.arange(self.length + 1), side="right")
+
+    def layer(self, i: int) -> Layer:
+        """Return the edges that read symbol i + 1, from every state that matters by then."""
+        return self.automaton.layer(i, self.rows)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -270,38 +276,11 @@ class Language:
         int array, shape (n,), or None
             Entry 0 numbers the start's edges, the others the automaton's edges.
         """
-        a = self.automaton
-        if self._edge_keys is not None:
-            return self._run_by_keys(word)
-        if a.is_deterministic:
-            return _deterministic_run(a, word)
-        return _unambiguous_run(a, word)
+        return self._runs.find(word)
 
     @cached_property
-    def _edge_keys(self) -> tuple[IntArray, IntArray] | None:
-        """Sorted keys tail * N + head and their edges, if each symbol leads to one state only."""
-        a = self.automaton
-        if a.state_of_symbol is None or a.n_states >= 2**31:
-            return None
-        keys = a.tail * a.n_states + a.head
-        order = np.argsort(keys)
-        return keys[order], order
-
-    def _run_by_keys(self, word: IntArray) -> IntArray | None:
-        """The run when a word is its state sequence: every edge found at once."""
-        a = self.automaton
-        keys, order = self._edge_keys or (word[:0], word[:0])
-        states = a.state_of_symbol[word] if a.state_of_symbol is not None else word
-        first = np.flatnonzero(a.start_head == states[0])
-        if (states < 0).any() or not first.size or not a.final[states[-1]]:
-            return None
-        wanted = states[:-1] * a.n_states + states[1:]
-        if not len(keys):
-            return first[:1] if not len(wanted) else None
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        if (keys[place] != wanted).any():
-            return None
-        return np.concatenate((first[:1], order[place]))
+    def _runs(self) -> RunFinder:
+        return RunFinder(self.automaton)
 
     def __contains__(self, w: object) -> bool:
         try:
@@ -351,7 +330,7 @@ class Language:
         labels = np.zeros(self.length, dtype=np.int64)
         # Depth first with an explicit stack: words may be longer than Python's recursion allows.
         stack: list[Iterator[tuple[int, int]]] = []
-        stack.append(zip(a.start_head.tolist(), a.start_label.tolist(), strict=True))
+        stack.append(_listed(a.moves(None)))
         while stack:
             depth = len(stack)
             alive = self.finishing(self.length - depth)
@@ -365,8 +344,7 @@ class Language:
             if depth == self.length:
                 yield self.decode(labels)
             else:
-                lo, hi = a.indptr[head], a.indptr[head + 1]
-                stack.append(zip(a.head[lo:hi].tolist(), a.label[lo:hi].tolist(), strict=True))
+                stack.append(_listed(a.moves(head)))
 
     def random_word(self, rng: Random = None) -> Word:
         """Return a uniform random word of L; each of the `count` words is equally likely.
@@ -380,7 +358,7 @@ class Language:
         if self.is_all_words:
             return self.decode([tape.below(len(self.alphabet)) for _ in range(self.length)])
         a, numbers = self.automaton, []
-        heads, labels = a.start_head, a.start_label
+        heads, labels = a.moves(None)
         for after in self._path_counts[1:]:
             weights = after[heads].tolist()
             rest = tape.below(sum(weights))
@@ -389,9 +367,7 @@ class Language:
                 rest -= weights[edge]
                 edge += 1
             numbers.append(int(labels[edge]))
-            state = heads[edge]
-            heads = a.head[a.indptr[state] : a.indptr[state + 1]]
-            labels = a.label[a.indptr[state] : a.indptr[state + 1]]
+            heads, labels = a.moves(int(heads[edge]))
         return self.decode(numbers)
 
     def level_counts(self, w: Iterable[Symbol]) -> list[int]:
@@ -428,90 +404,6 @@ class Language:
         return Language.compile(determinized(self.automaton, steps=self.length), self.length)
 
 
-def _one_state(alphabet: Alphabet) -> Automaton:
-    """The automaton of all words: one state, one loop per symbol."""
-    symbols = np.arange(len(alphabet))
-    zeros = np.zeros(len(alphabet), dtype=np.int64)
-    return Automaton.of(
-        alphabet=alphabet,
-        states=("any",),
-        start="any",
-        start_edges=(zeros, symbols),
-        edges=(zeros, zeros, symbols),
-        final=np.ones(1, dtype=bool),
-    )
-
-
-def _word_graph(alphabet: Alphabet, rows: IntArray) -> Automaton:
-    """The smallest deterministic automaton of distinct words of one length, shape (words, n).
-
-    Words are cut from the back: two prefixes share a state when the same endings complete them.
-    """
-    count, length = rows.shape
-    edges: list[IntArray] = []
-    # state[k]: the state of word k after i symbols; at the end all words share one.
-    state = np.zeros(count, dtype=np.int64)
-    next_state = 1
-    for i in range(length - 1, -1, -1):
-        # Prefixes of length i are runs of equal rows, since the rows are sorted.
-        same = np.all(rows[1:, :i] == rows[:-1, :i], axis=1)
-        group = np.concatenate(([0], np.cumsum(~same)))
-        pairs = np.stack([group, rows[:, i], state], axis=1)
-        pairs = np.unique(pairs, axis=0)
-        starts = np.searchsorted(pairs[:, 0], np.arange(group[-1] + 2))
-        seen: dict[bytes, int] = {}
-        of_group = np.empty(group[-1] + 1, dtype=np.int64)
-        for g in range(group[-1] + 1):
-            endings = pairs[starts[g] : starts[g + 1], 1:]
-            key = endings.tobytes()
-            if key not in seen:
-                seen[key] = next_state + len(seen)
-                tails = np.full(len(endings), seen[key])
-                edges.append(np.column_stack([tails, endings[:, 1], endings[:, 0]]))
-            of_group[g] = seen[key]
-        next_state += len(seen)
-        state = of_group[group]
-    start = int(state[0])
-    flat = np.concatenate(edges)
-    first = flat[:, 0] == start
-    return Automaton.of(
-        alphabet=alphabet,
-        states=range(next_state),
-        start=start,
-        start_edges=(flat[first, 1], flat[first, 2]),
-        edges=(flat[~first, 0], flat[~first, 1], flat[~first, 2]),
-        final=np.arange(next_state) == 0,
-    )
-
-
-def _deterministic_run(a: Automaton, word: IntArray) -> IntArray | None:
-    """Follow the one edge for each symbol."""
-    edges = np.empty(len(word), dtype=np.int64)
-    lo, labels, heads = 0, a.start_label, a.start_head
-    for i, symbol in enumerate(word.tolist()):
-        edge = int(np.searchsorted(labels, symbol))
-        if edge == len(labels) or labels[edge] != symbol:
-            return None
-        edges[i] = lo + edge
-        state = int(heads[edge])
-        lo, hi = int(a.indptr[state]), int(a.indptr[state + 1])
-        labels, heads = a.label[lo:hi], a.head[lo:hi]
-    return edges if a.final[state] else None
-
-
-def _unambiguous_run(a: Automaton, word: IntArray) -> IntArray | None:
-    """Keep every state a prefix may be in with the edge that led there, then read backwards."""
-    first = np.flatnonzero(a.start_label == word[0])
-    trail: list[tuple[IntArray, IntArray]] = [(a.start_head[first], first)]
-    for symbol in word[1:].tolist():
-        edges = a.out_edges(np.unique(trail[-1][0]))
-        edges = edges[a.label[edges] == symbol]
-        trail.append((a.head[edges], edges))
-    heads, edges = trail[-1]
-    accepted = edges[a.final[heads]]
-    if not accepted.size:
-        return None
-    run = [int(accepted[0])]
-    for heads, edges in trail[-2::-1]:
-        run.append(int(edges[heads == a.tail[run[-1]]][0]))
-    return np.array(run[::-1], dtype=np.int64)
+def _listed(moves: tuple[IntArray, IntArray]) -> Iterator[tuple[int, int]]:
+    heads, labels = moves
+    return zip(heads.tolist(), labels.tolist(), strict=True)

@@ -173,3 +173,23 @@ class TestAutomaton:
         )
         assert sorted(a.graph.edges(data="symbol")) == [("x", "x", "a"), ("x", "y", "b")]
         assert a.graph.nodes["x"] == {"initial": True, "final": False}
+
+
+@given(automata(), st.data())
+def test_a_layer_has_the_edges_of_the_states_that_matter(a, data):
+    count = data.draw(st.integers(0, a.n_states))
+    rows = np.array([0, count])
+    first, later = a.layer(0, rows), a.layer(1, rows)
+    assert list(zip(first.head, first.label, strict=True)) == list(
+        zip(a.start_head, a.start_label, strict=True)
+    )
+    assert (first.n_tails, later.n_tails) == (1, count)
+    edges = zip(a.tail.tolist(), a.head.tolist(), a.label.tolist(), strict=True)
+    expected = [edge for edge in edges if edge[0] < count]
+    found = zip(later.tail.tolist(), later.head.tolist(), later.label.tolist(), strict=True)
+    assert list(found) == expected
+    for state in range(a.n_states):
+        heads, labels = a.moves(state)
+        assert [(state, *move) for move in zip(heads.tolist(), labels.tolist(), strict=True)] == [
+            edge for edge in zip(a.tail, a.head, a.label, strict=True) if edge[0] == state
+        ]

@@ -173,13 +173,12 @@ def _walk(language: Language, tape: Tape) -> list[int]:
     if language.is_all_words:
         return [tape.below(len(language.alphabet)) for _ in range(language.length)]
     a, numbers = language.automaton, []
-    heads, labels = a.start_head, a.start_label
+    heads, labels = a.moves(None)
     for remaining in range(language.length - 1, -1, -1):
         possible = np.flatnonzero(language.finishing(remaining)[heads])
         edge = int(possible[tape.below(len(possible))])
         numbers.append(int(labels[edge]))
-        edges = slice(a.indptr[heads[edge]], a.indptr[heads[edge] + 1])
-        heads, labels = a.head[edges], a.label[edges]
+        heads, labels = a.moves(int(heads[edge]))
     return numbers
 
 

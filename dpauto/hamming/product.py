@@ -125,22 +125,16 @@ class MNFA:
 
     def _backward(self) -> list[Counts]:
         """Return V for every layer i and state q, digit k for k errors still to be made."""
-        a, n, rows = self.language.automaton, self.n, self.language.rows
+        language, n = self.language, self.n
         kept = (1 << self._width * (self.errors + 1)) - 1
-        layers: list[Counts] = [a.final[: rows[n]].astype(np.int64).astype(object)]
-        for i in range(n - 1, 0, -1):
-            after = layers[-1]
-            indptr = a.indptr[: rows[i] + 1]
-            head, label = a.head[: indptr[-1]], a.label[: indptr[-1]]
-            values = ((after << self._width) & kept)[head]
-            right = np.flatnonzero(label == self._word[i])
-            values[right] = after[head[right]]
-            layers.append(reduce_rows(np.add, values, indptr, 0))
-        after = layers[-1]
-        values = ((after << self._width) & kept)[a.start_head]
-        right = np.flatnonzero(a.start_label == self._word[0])
-        values[right] = after[a.start_head[right]]
-        layers.append(np.array([sum(values.tolist())], dtype=object))
+        final = language.automaton.final[: language.rows[n]]
+        layers: list[Counts] = [final.astype(np.int64).astype(object)]
+        for i in range(n - 1, -1, -1):
+            after, edges = layers[-1], language.layer(i)
+            values = ((after << self._width) & kept)[edges.head]
+            right = np.flatnonzero(edges.label == self._word[i])
+            values[right] = after[edges.head[right]]
+            layers.append(reduce_rows(np.add, values, edges.indptr, 0))
         return layers[::-1]
 
     # -- what it is -----------------------------------------------------------------------------
@@ -259,12 +253,8 @@ class MNFA:
         """Yield (label, next j, next state, V(next)) of the edges that can still finish."""
         if i == self.n:
             return
-        a, right = self.language.automaton, int(self._word[i])
-        if i == 0:
-            heads, labels = a.start_head, a.start_label
-        else:
-            edges = slice(a.indptr[state], a.indptr[state + 1])
-            heads, labels = a.head[edges], a.label[edges]
+        right = int(self._word[i])
+        heads, labels = self.language.automaton.moves(state if i else None)
         width, spare = self._width, self.errors - j
         digit = (1 << width) - 1
         cells = self._cells[i + 1][heads].tolist()

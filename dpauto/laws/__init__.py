@@ -113,9 +113,8 @@ def law_on_all_words(
     >>> round(law.mean, 9)
     6723.594180213
     """
-    return law_of_cells(
-        Cells.all_words(length, alphabet_size, exponent), parse_mechanism(mechanism, OFFLINE)
-    )
+    cells = Cells.all_words(length, alphabet_size, exponent)
+    return law_of_cells(cells, parse_mechanism(mechanism, OFFLINE))
 
 
 def error_moments(
@@ -132,6 +131,5 @@ def error_moments(
     """
     if language.is_all_words and costs is None:
         return error_law(language, word, exponent, mechanism).moments()
-    return offline_moments(
-        language, word, exponent, parse_mechanism(mechanism, OFFLINE), costs=costs
-    )
+    mechanism = parse_mechanism(mechanism, OFFLINE)
+    return offline_moments(language, word, exponent, mechanism, costs=costs)

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpauto.arrays import BoolArray, reduce_rows
+from dpauto.arrays import BoolArray, Layer, reduce_rows
 from dpauto.errors import InvalidArgument
 from dpauto.language import Language
 from dpauto.laws.errorlaw import FloatArray, Moments
@@ -36,8 +35,6 @@ __all__ = ["PartitionFunctions", "offline_moments", "partition_functions"]
 #: Neglected tails of the series change mean and variance by less than this.
 TOLERANCE = 1e-13
 UNREACHABLE = 2**62
-#: SciPy's products are fastest on 32-bit indices.
-IndexArray = NDArray[np.int32]
 #: Values are brought back to [1/2, 1) when one exceeds this; far from the largest float, because
 #: second moments carry squared costs.
 LARGEST = 2.0**400
@@ -111,14 +108,14 @@ class _Column:
 class _Edges:
     """Edges of one layer: their reduced costs and weights."""
 
-    def __init__(
-        self, indptr: IndexArray, head: IndexArray, cost: IntArray, after: _Column
-    ) -> None:
-        self.indptr, self.head, self.n_heads = indptr, head, len(after.least)
-        onward = np.minimum(after.least[head] + cost, UNREACHABLE)
-        self.least = reduce_rows(np.minimum, onward, indptr, UNREACHABLE)
+    def __init__(self, layer: Layer, cost: IntArray, after: _Column) -> None:
+        # SciPy's products are fastest on 32-bit indices.
+        self.indptr, self.head = layer.indptr.astype(np.int32), layer.head.astype(np.int32)
+        self.n_heads = len(after.least)
+        onward = np.minimum(after.least[self.head] + cost, UNREACHABLE)
+        self.least = reduce_rows(np.minimum, onward, self.indptr, UNREACHABLE)
         self.alive = onward < UNREACHABLE
-        size = np.diff(indptr)
+        size = np.diff(self.indptr)
         self.reduced = np.where(self.alive, onward - np.repeat(self.least, size), 0)
         self.exponents, self.scale = self._common_exponents(after.exponents, size)
 
@@ -198,18 +195,11 @@ def partition_functions(
         raise InvalidArgument("costs are too large for words of this length")
     a = float(exponent)
     edge_costs = Weights(automaton, rows, exponent, costs).edge_costs
-    head = automaton.head.astype(np.int32)
-    pointers = automaton.indptr.astype(np.int32)
     column = _Column.last(automaton.final[: rows[n]], n_powers)
-    for i in range(n - 1, 0, -1):
-        indptr = pointers[: rows[i] + 1]
-        label = automaton.label[: indptr[-1]]
-        edges = _Edges(indptr, head[: indptr[-1]], edge_costs(int(word[i]), label), column)
+    for i in range(n - 1, -1, -1):
+        layer = language.layer(i)
+        edges = _Edges(layer, edge_costs(int(word[i]), layer.label), column)
         column = edges.step(column, a, first)
-    label = automaton.start_label
-    indptr = np.array([0, len(label)], dtype=np.int32)
-    start = automaton.start_head.astype(np.int32)
-    column = _Edges(indptr, start, edge_costs(int(word[0]), label), column).step(column, a, first)
     return PartitionFunctions(
         int(column.least[0]),
         int(column.exponents[0]),

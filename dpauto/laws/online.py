@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from dpauto.arrays import Layer
 from dpauto.language import Language
 from dpauto.laws.cells import Cells
 from dpauto.laws.errorlaw import ErrorLaw, FloatArray, Moments
-from dpauto.laws.polynomials import Layer, distance_polynomial, layer
+from dpauto.laws.polynomials import distance_polynomial, matrix
 from dpauto.words import IntArray
 
 __all__ = ["online_law", "online_moments"]
@@ -70,8 +71,10 @@ def online_moments(language: Language, word: IntArray, rate: Fraction) -> Moment
     alive = walk.automaton.final[:end].astype(np.float64)
     unchanged = alive
     for i in range(n - 1, -1, -1):
-        edges = layer(walk, i)
-        right, wrong = map(edges.matrix, _probabilities(walk, edges, word, rate))
+        edges = walk.layer(i)
+        right, wrong = (
+            matrix(edges, weights, len(mean)) for weights in _probabilities(walk, edges, word, rate)
+        )
         mean_after, variance_after = mean, variance
         chance = wrong @ alive
         mean = (right + wrong) @ mean_after + chance
@@ -92,7 +95,7 @@ def _probabilities(
     walk: Language, edges: Layer, word: IntArray, rate: Fraction
 ) -> tuple[FloatArray, FloatArray]:
     """Probabilities of a layer's edges, as right ones and as wrong ones."""
-    n_tails, tail = len(edges.indptr) - 1, edges.tail
+    n_tails, tail = edges.n_tails, edges.tail
     alive = walk.finishing(walk.length - edges.i - 1)[edges.head]
     match = alive & (edges.label == word[edges.i])
     successors = np.bincount(tail[alive], minlength=n_tails)

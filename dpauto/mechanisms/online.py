@@ -118,7 +118,7 @@ class Online(Mechanism):
         language, n = self._walked, len(word)
         a = language.automaton
         written = np.empty(n, dtype=np.int64)
-        heads, labels = a.start_head, a.start_label
+        heads, labels = a.moves(None)
         for i, true in enumerate(word.tolist()):
             possible = np.flatnonzero(language.finishing(n - i - 1)[heads])
             at = int(np.searchsorted(labels[possible], true))
@@ -131,9 +131,7 @@ class Online(Mechanism):
                 at = other + (other >= at)
             edge = int(possible[at])
             written[i] = labels[edge]
-            state = int(heads[edge])
-            lo, hi = int(a.indptr[state]), int(a.indptr[state + 1])
-            heads, labels = a.head[lo:hi], a.label[lo:hi]
+            heads, labels = a.moves(int(heads[edge]))
         return written
 
     def _keeps(self, tape: Tape, choices: int) -> bool:
