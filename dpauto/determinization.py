@@ -393,7 +393,13 @@ class _Budget:
         )
 
     def check(self, subsets: _Subsets) -> None:
-        """Raise StateLimitExceeded if there are too many subsets or too large ones."""
+        """Say whether to go on.
+
+        Raises
+        ------
+        StateLimitExceeded
+            If there are too many subsets or too large ones.
+        """
         if len(subsets) > self.states:
             raise StateLimitExceeded(
                 f"{self._cause} {self.states} states: raise state_limit, shorten the words, or"

@@ -57,6 +57,11 @@ def log_laws(mechanism: Any, inputs: IntArray, feasible: IntArray) -> LogLaws:
         Words, as symbol numbers.
     feasible : int array, shape (K, n)
         The words of the language.
+
+    Raises
+    ------
+    InvalidArgument
+        If `mechanism` is neither, or its probabilities are not finite or negative.
     """
     from flint import ctx
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from dpauto.drawing import Diagram
 
 __all__ = ["Model"]
-
-_Self = TypeVar("_Self", bound="Model")
 
 
 class Model:
@@ -26,7 +24,7 @@ class Model:
     _FIELDS: ClassVar[tuple[str, ...]]
 
     @classmethod
-    def _new(cls: type[_Self], **fields: Any) -> _Self:
+    def _new(cls, **fields: Any) -> Self:
         model = object.__new__(cls)
         model.__setstate__(fields)
         return model

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpauto.arguments import whole_number
 from dpauto.determinization import determinized
 from dpauto.errors import InvalidModel, StateLimitExceeded
 from dpauto.words import Alphabet, Symbol, as_word
@@ -116,7 +117,18 @@ def trim(nfa: NFA) -> NFA:
 
 
 def product(left: NFA, right: NFA, state_limit: int) -> NFA:
-    """Return the automaton of the words that both accept; see `NFA.intersection`."""
+    """Return the automaton of the words that both accept; see `NFA.intersection`.
+
+    Raises
+    ------
+    InvalidArgument
+        If `state_limit` is not a whole number of at least 1.
+    InvalidModel
+        If the alphabets differ.
+    StateLimitExceeded
+        If more than `state_limit` pairs are reached.
+    """
+    state_limit = whole_number(state_limit, name="state_limit")
     symbol = _matching(left.alphabet, right.alphabet)
     start = (left._initial, right._initial)
     number = {start: 0}

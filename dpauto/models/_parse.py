@@ -87,7 +87,13 @@ def _lookalikes(value: object) -> Iterator[object]:
 
 
 def entries(mapping: Any, *, place: str, shape: str) -> Iterator[tuple[Any, Any]]:
-    """Yield the items of a mapping; raises InvalidModel, naming the right shape, if it is none."""
+    """Yield the items of a mapping.
+
+    Raises
+    ------
+    InvalidModel
+        If it is none; the message names the right shape.
+    """
     if not isinstance(mapping, Mapping):
         raise InvalidModel(f"{place} must be a mapping {shape}")
     yield from mapping.items()
@@ -114,7 +120,13 @@ def parse_target_set(targets: Any, states: Alphabet, *, place: str) -> list[int]
 def parse_moves(
     transitions: Any, states: Alphabet, alphabet: Alphabet
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield (tail, head, label) numbers of the transitions that a user wrote down."""
+    """Yield (tail, head, label) numbers of the transitions that a user wrote down.
+
+    Raises
+    ------
+    InvalidModel
+        If the mappings have another shape, or name an unknown state or symbol.
+    """
     shape = "{state: {symbol: {state, …}}}"
     for state, moves in entries(transitions, place="transitions", shape=shape):
         tail = state_number(state, states, place="transitions")

@@ -34,7 +34,13 @@ TOLERANCE = 1e-9
 
 
 def parse_probability(value: Any, *, place: str) -> float:
-    """Return a probability as a float; raises InvalidModel unless it is finite and at least 0."""
+    """Return a probability as a float.
+
+    Raises
+    ------
+    InvalidModel
+        If it is not a finite number of at least 0.
+    """
     if not isinstance(value, str | bool):
         try:
             probability = float(value)
@@ -46,7 +52,13 @@ def parse_probability(value: Any, *, place: str) -> float:
 
 
 def parse_row(row: Any, states: Alphabet, *, place: str) -> Iterator[tuple[int, float]]:
-    """Yield (state number, probability) for a ``{state: probability}``; raises InvalidModel."""
+    """Yield (state number, probability) for a ``{state: probability}``.
+
+    Raises
+    ------
+    InvalidModel
+        If it is no mapping, or a state or a probability in it is wrong.
+    """
     for state, value in entries(row, place=place, shape="{state: probability}"):
         number = state_number(state, states, place=place)
         yield number, parse_probability(value, place=f"{place}[{shown(state)}]")

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpauto.arrays import Automaton, BoolArray, sort_edges
 from dpauto.determinization import STATE_LIMIT, disambiguated, is_unambiguous
 from dpauto.errors import InvalidArgument
 from dpauto.language import Language, parse_length
 from dpauto.models import _operations
-from dpauto.models._base import Model
 from dpauto.models._parse import (
     entries,
     parse_moves,
     parse_names,
     parse_target_set,
-    shown,
     state_number,
 )
-from dpauto.words import Alphabet, IntArray, Symbol
+from dpauto.models._parts import AutomatonParts, fields_of
+from dpauto.words import Symbol
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -32,10 +29,8 @@ __all__ = ["NFA"]
 #: {state: {symbol: {state, ...}}}
 Transitions = Mapping[Any, Mapping[Any, Iterable[Any]]]
 
-_PRODUCT_LIMIT = 1_000_000
 
-
-class NFA(Model):
+class NFA(AutomatonParts):
     """A nondeterministic finite automaton A = (Q, Σ, q0, δ, F); immutable.
 
     A word σ1…σn is accepted if some run q0 q1 … qn, with every q_i in δ(q_{i-1}, σ_i), ends in F. A
@@ -97,25 +92,6 @@ class NFA(Model):
     ['aaba', 'abaa', 'abab', 'baba']
     """
 
-    _FIELDS: ClassVar[tuple[str, ...]] = (
-        "_states",
-        "alphabet",
-        "_indptr",
-        "_head",
-        "_label",
-        "_initial",
-        "_final",
-    )
-
-    _states: Alphabet
-    alphabet: Alphabet
-    # Transitions with tail q are _indptr[q]:_indptr[q+1], sorted by symbol and head.
-    _indptr: IntArray
-    _head: IntArray
-    _label: IntArray
-    _initial: int
-    _final: BoolArray
-
     # -- construction ---------------------------------------------------------------------------
 
     def __init__(
@@ -133,22 +109,7 @@ class NFA(Model):
         accepting = np.zeros(len(names), dtype=bool)
         accepting[parse_target_set(final, names, place="final")] = True
         start = state_number(initial, names, place="initial")
-        self.__setstate__(_fields(names, sigma, edges, start, accepting))
-
-    @classmethod
-    def _of_edges(
-        cls,
-        states: Iterable[Symbol],
-        alphabet: Alphabet,
-        edges: Iterable[tuple[int, int, int]],
-        initial: int,
-        final: Iterable[int],
-    ) -> NFA:
-        """Build from numbers: edges (tail, head, label), no checks."""
-        names = Alphabet(states)
-        accepting = np.zeros(len(names), dtype=bool)
-        accepting[list(final)] = True
-        return cls._new(**_fields(names, alphabet, list(edges), initial, accepting))
+        self.__setstate__(fields_of(names, sigma, edges, start, accepting))
 
     @classmethod
     def from_networkx(
@@ -279,89 +240,6 @@ class NFA(Model):
 
         return write_automata_lib(self)
 
-    # -- parts ----------------------------------------------------------------------------------
-
-    @property
-    def states(self) -> tuple[Symbol, ...]:
-        """Q, in the order of the states' numbers."""
-        return tuple(self._states)
-
-    @property
-    def initial(self) -> Symbol:
-        """q0."""
-        state: Symbol = self._states[self._initial]
-        return state
-
-    @property
-    def final(self) -> frozenset[Symbol]:
-        """F."""
-        return frozenset(self._states[q] for q in np.flatnonzero(self._final).tolist())
-
-    @property
-    def transitions(self) -> dict[Symbol, dict[Symbol, set[Symbol]]]:
-        """A copy of δ as ``{state: {symbol: {state, …}}}``, as the constructor takes it."""
-        names, sigma = self._states, self.alphabet
-        return {
-            names[q]: {sigma[s]: {names[p] for p in heads} for s, heads in moves.items()}
-            for q, moves in enumerate(self._moves)
-            if moves
-        }
-
-    @cached_property
-    def graph(self) -> nx.MultiDiGraph:
-        """The automaton as a frozen networkx MultiDiGraph.
-
-        Nodes are the states, with the attributes "initial" and "final"; every transition is an edge
-        with the attribute "symbol".
-        """
-        import networkx as nx
-
-        graph = nx.MultiDiGraph()
-        names = self._states
-        for q, final in enumerate(self._final.tolist()):
-            graph.add_node(names[q], initial=q == self._initial, final=final)
-        for q, moves in enumerate(self._moves):
-            for s, heads in moves.items():
-                for p in heads:
-                    graph.add_edge(names[q], names[p], key=s, symbol=self.alphabet[s])
-        return nx.freeze(graph)
-
-    def __repr__(self) -> str:
-        return (
-            f"<NFA: {len(self._states)} states, {len(self.alphabet)} symbols,"
-            f" {len(self._head)} transitions, initial {shown(self.initial)},"
-            f" {int(self._final.sum())} final>"
-        )
-
-    @cached_property
-    def _moves(self) -> list[dict[int, list[int]]]:
-        """For every state, the numbers of its successors by symbol number."""
-        moves: list[dict[int, list[int]]] = []
-        heads, labels = self._head.tolist(), self._label.tolist()
-        bounds = self._indptr.tolist()
-        for q in range(len(self._states)):
-            by_symbol: dict[int, list[int]] = {}
-            for e in range(bounds[q], bounds[q + 1]):
-                by_symbol.setdefault(labels[e], []).append(heads[e])
-            moves.append(by_symbol)
-        return moves
-
-    @cached_property
-    def _arrays(self) -> Automaton:
-        """The automaton as it runs, with the initial state's transitions as the start's."""
-        first = slice(self._indptr[self._initial], self._indptr[self._initial + 1])
-        return Automaton(
-            alphabet=self.alphabet,
-            states=self._states,
-            start=self.initial,
-            start_head=self._head[first],
-            start_label=self._label[first],
-            indptr=self._indptr,
-            head=self._head,
-            label=self._label,
-            final=self._final,
-        )
-
     # -- words ----------------------------------------------------------------------------------
 
     def accepts(self, w: Iterable[Symbol]) -> bool:
@@ -489,7 +367,7 @@ class NFA(Model):
         """
         return _operations.trim(self)
 
-    def intersection(self, other: NFA, *, state_limit: int = _PRODUCT_LIMIT) -> NFA:
+    def intersection(self, other: NFA, *, state_limit: int = STATE_LIMIT) -> NFA:
         """Return the automaton of the words that both accept: their product.
 
         Parameters
@@ -497,7 +375,7 @@ class NFA(Model):
         other : NFA
             Over the same symbols, in any order.
         state_limit : int, optional
-            Most pairs of states that may be reached.
+            Most pairs of states that the product may reach.
 
         Returns
         -------
@@ -507,10 +385,12 @@ class NFA(Model):
 
         Raises
         ------
+        InvalidArgument
+            If `other` is not an NFA, or `state_limit` is not a whole number of at least 1.
         InvalidModel
             If the alphabets differ: give both automata the alphabet that is meant.
         StateLimitExceeded
-            If the product has too many states.
+            If the product exceeds the limit: k and l states may make k l pairs.
 
         Examples
         --------
@@ -552,24 +432,3 @@ class NFA(Model):
         names = [symbols.get(s, s) for s in self.alphabet]
         fields["alphabet"] = parse_names(names, argument="symbols", noun="symbol")
         return NFA._new(**fields)
-
-
-def _fields(
-    states: Alphabet,
-    alphabet: Alphabet,
-    edges: list[tuple[int, int, int]],
-    initial: int,
-    final: BoolArray,
-) -> dict[str, Any]:
-    """Return the fields of an NFA from its unsorted transitions."""
-    table = np.array(edges, dtype=np.int64).reshape(-1, 3)
-    indptr, head, label = sort_edges(table[:, 0], table[:, 1], table[:, 2], len(states))
-    return {
-        "_states": states,
-        "alphabet": alphabet,
-        "_indptr": indptr,
-        "_head": head,
-        "_label": label,
-        "_initial": initial,
-        "_final": final,
-    }
