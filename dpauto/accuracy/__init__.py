@@ -3,7 +3,8 @@
 The exact laws themselves are in `dpauto.laws`.
 """
 
-from dpauto.accuracy.comparing import Comparison, choose_epsilon, compare
+from dpauto.accuracy.choosing import choose_epsilon
+from dpauto.accuracy.comparing import Comparison, compare
 from dpauto.accuracy.neighbours import NeighbourReport, neighbour_report, sampled_neighbours
 from dpauto.accuracy.theorem import Bounds, bounds
 from dpauto.laws import ErrorLaw

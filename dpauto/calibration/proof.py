@@ -44,6 +44,8 @@ RADIUS = 2
 REFINED_STATES = 200
 #: Share of the contexts that are tried with windows of one symbol, and the longest windows.
 SHALLOW, DEEPEST_WINDOW = 4, 2
+#: One of many attempts may use this share of the contexts.
+QUICK_SHARE = 10
 #: Bisections for the log ratio that permute-and-flip leaves room for.
 ROOM_BITS = 12
 
@@ -75,6 +77,11 @@ class Budget:
     contexts: int = 40_000
     blocks: int = 20_000_000
     pairs: int = 2_000_000
+
+    @property
+    def quick(self) -> int:
+        """Contexts for one of many attempts."""
+        return self.contexts // QUICK_SHARE
 
 
 class Proof(NamedTuple):

@@ -26,8 +26,6 @@ REFINEMENTS = 6
 PATIENCE = 3
 #: Exponents are multiples of a power of two this much below epsilon / b.
 RESOLUTION = 2048
-#: The scan may use this share of the contexts for one exponent.
-SCAN_SHARE = 10
 #: Words that decide between mechanisms, and the public seed that samples them.
 SAMPLES, SEED = 32, 0
 
@@ -107,11 +105,10 @@ def _search(prover: Prover, tell: Progress) -> Certificate:
     low, high = privacy.exponent, privacy.epsilon / prover.b
     best = Proof(prover.prove(low, privacy.epsilon).loss, "sensitivity", True)
     exponent, ceiling = low, high
-    quick = prover.budget.contexts // SCAN_SHARE
     total = len(SCAN) + 1 + REFINEMENTS
     for step, candidate in enumerate(_scan(low, high)):
         tell(f"{prover.mechanism}: scan", step / total)
-        found = prover.prove(candidate, privacy.epsilon, contexts=quick)
+        found = prover.prove(candidate, privacy.epsilon, contexts=prover.budget.quick)
         if found.loss <= privacy.epsilon:
             best, exponent = found, candidate
             break

@@ -1,4 +1,4 @@
-"""Comparing mechanisms, and choosing epsilon for a target."""
+"""Comparing mechanisms."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ import pytest
 from dpauto import (
     Exponential,
     InvalidArgument,
+    InvalidCertificate,
     InvalidWord,
     Language,
     MarkovChain,
     Online,
     PermuteAndFlip,
-    choose_epsilon,
+    certify,
     compare,
 )
-from dpauto.accuracy import comparing
+from dpauto.accuracy import averages
 
 EDGES = {"a": "ab", "b": "bc", "c": "ac"}
 TRIANGLE = MarkovChain(
@@ -43,7 +44,7 @@ def laws(mechanism: str, epsilon: Any, adjacency: int = 1) -> list[Any]:
 @pytest.fixture(params=[True, False], ids=["by counts", "by moments"])
 def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if not request.param:
-        monkeypatch.setattr(comparing, "COUNT_BITS", 0)
+        monkeypatch.setattr(averages, "COUNT_BITS", 0)
 
 
 @pytest.mark.usefixtures("route")
@@ -99,80 +100,27 @@ def test_certificates_add_calibrated_rows() -> None:
     assert [arguments[0] for arguments in seen] == [TRIANGLE]
 
 
-@pytest.mark.usefixtures("route")
-@pytest.mark.parametrize("mechanism", CLASSES)
-@pytest.mark.parametrize("target", [0.05, 1, 2.4])
-def test_the_smallest_epsilon_for_a_mean(mechanism: str, target: float) -> None:
-    epsilon = choose_epsilon(TRIANGLE, WORDS, adjacency=1, target=target, mechanism=mechanism)
-
-    def mean(value: Fraction) -> float:
-        return float(np.mean([law.mean for law in laws(mechanism, value)]))
-
-    assert mean(epsilon) <= target + 1e-12
-    assert epsilon == Fraction(1, 1000) or mean(epsilon - Fraction(1, 1000)) > target - 1e-12
-
-
-@pytest.mark.parametrize("mechanism", CLASSES)
-def test_the_smallest_epsilon_for_a_quantile(mechanism: str) -> None:
-    epsilon = choose_epsilon(
-        TRIANGLE,
-        WORDS,
-        adjacency=2,
-        target=1,
-        mechanism=mechanism,
-        quantile=0.9,
-        precision="1/8",
-    )
-
-    def chance(value: Fraction) -> float:
-        return float(np.mean([law.cdf(1) for law in laws(mechanism, value, 2)]))
-
-    assert epsilon.denominator in {1, 2, 4, 8}
-    assert chance(epsilon) >= 0.9 - 1e-12
-    assert chance(epsilon - Fraction(1, 8)) < 0.9
-
-
-def test_errors_fall_as_epsilon_grows() -> None:
-    for mechanism in ("permute-and-flip", "exponential"):
-        curves = [
-            [law.cdf(np.arange(6)) for law in laws(mechanism, Fraction(k, 4))] for k in range(1, 40)
-        ]
-        assert (np.diff(np.array(curves), axis=0) >= -1e-13).all()
-
-
-def test_targets_out_of_reach() -> None:
-    # "acbac" breaks every step of the triangle; the nearest feasible words are 2 away or more.
-    far = ["acbac"]
-    nearest = min(oracles.distance(tuple(far[0]), w) for w in oracles.graph_words(EDGES, 5))
-    assert nearest >= 2
-    with pytest.raises(InvalidArgument, match="cannot be reached"):
-        choose_epsilon(TRIANGLE, far, adjacency=1, target=1)
-
-
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"target": -1}, "target"),
-        ({"target": 0}, "target must be positive"),
-        ({"target": float("nan")}, "target"),
-        ({"quantile": 1.5}, "quantile"),
-        ({"mechanism": "laplace"}, "mechanism"),
-        ({"mechanism": "calibrated"}, "certificate"),
-        ({"adjacency": 0}, "adjacency"),
-        ({"precision": 0}, "precision"),
-        ({"words": []}, "words"),
-        ({"language": "ab"}, "language"),
-        ({"mechanism": "online", "costs": [[0, 1, 1], [1, 0, 1], [1, 1, 0]]}, "costs"),
-    ],
-)
-def test_arguments_out_of_range(changes: dict[str, Any], named: str) -> None:
-    arguments = {"language": TRIANGLE, "words": WORDS, "adjacency": 1, "target": 1} | changes
-    language, words = arguments.pop("language"), arguments.pop("words")
-    with pytest.raises(InvalidArgument, match=named):
-        choose_epsilon(language, words, **arguments)
-
-
 def test_words_that_do_not_fit_are_placed_and_not_shown() -> None:
     with pytest.raises(InvalidWord, match="word 2") as caught:
         compare(TRIANGLE, [WORDS[0], "abcabc"], epsilons=[1], adjacency=1)
     assert "abcabc" not in str(caught.value)
+
+
+def test_calibrated_rows_need_certificates_and_feasible_words() -> None:
+    arguments: dict[str, Any] = {"epsilons": [4], "adjacency": 1}
+    with pytest.raises(InvalidArgument, match="needs one for epsilon 4"):
+        compare(TRIANGLE, WORDS, mechanisms=["calibrated"], **arguments)
+    with pytest.raises(InvalidArgument, match="mechanism must be one of"):
+        compare(TRIANGLE, WORDS, mechanisms=["laplace"], **arguments)
+    certificate = certify(TRIANGLE, epsilon=4, adjacency=1)
+    arguments["certificates"] = {4: certificate}
+    rows = compare(TRIANGLE, WORDS, mechanisms=["calibrated"], **arguments)
+    assert [row.mechanism for row in rows] == ["calibrated"]
+    with pytest.raises(InvalidWord, match="word 2 must be feasible") as caught:
+        compare(TRIANGLE, [WORDS[0], "acbac"], **arguments)
+    assert "acbac" not in str(caught.value)
+    with pytest.raises(InvalidArgument, match="leave costs out"):
+        compare(TRIANGLE, WORDS, costs=[[0, 1, 1], [1, 0, 1], [1, 1, 0]], **arguments)
+    arguments["adjacency"] = 2
+    with pytest.raises(InvalidCertificate, match="adjacency"):
+        compare(TRIANGLE, WORDS, **arguments)
