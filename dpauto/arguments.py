@@ -1,15 +1,17 @@
-"""Checks of arguments that many rooms take."""
+"""Checks of arguments that many rooms take, and where warnings about them point."""
 
 from __future__ import annotations
 
 import operator
+import sys
+import warnings
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
 from dpauto.errors import InvalidArgument
 
-__all__ = ["fraction_of", "whole_number"]
+__all__ = ["fraction_of", "warn", "whole_number"]
 
 #: Largest power of ten, up or down, of a decimal that is turned into a fraction.
 MOST_DIGITS = 10_000
@@ -78,3 +80,12 @@ def whole_number(value: Any, *, name: str, least: int = 1) -> int:
     if is_truth_value or number < least:
         raise InvalidArgument(wanted)
     return number
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside dpauto that led here, however many calls lie between."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

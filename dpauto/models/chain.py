@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dpauto.arguments import warn
 from dpauto.arrays import START, Automaton
 from dpauto.errors import InvalidModel, PrivacyWarning
 from dpauto.language import Language, parse_length
@@ -245,12 +245,11 @@ class MarkovChain(Model):
         {'a': {'a': 0.4, 'b': 0.6}, 'b': {'a': 0.3333333333333333, 'b': 0.6666666666666666}}
         """
         if states is None or not smoothing:
-            warnings.warn(
+            warn(
                 "the fitted chain's support is taken from the words: releasing the same words with"
                 " it leaks which steps occur; fit on public words, or pass public states and a"
                 " positive smoothing",
                 PrivacyWarning,
-                stacklevel=2,
             )
         names, triples = transition_estimates(words, states, initial, smoothing)
         return cls._new(**_fields(names, triples, initial, argument="words"))
