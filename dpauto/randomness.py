@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from collections.abc import Hashable, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpauto.arguments import warn
 from dpauto.errors import DuplicateRecord, InvalidArgument, NotPrivateWarning
 
 __all__ = [
@@ -131,10 +131,9 @@ class SeededBits:
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
             raise InvalidArgument("seed must be an integer")
-        warnings.warn(
+        warn(
             "random bits come from a seed: the release is reproducible and not private",
             NotPrivateWarning,
-            stacklevel=3,
         )
         self._seed = int(seed)
         self._used = 0
