@@ -29,6 +29,18 @@ def transition_estimates(
     """Return the states and (tail, head, probability) of the estimate; see `MarkovChain.fit`.
 
     Messages name places in the words, never their symbols.
+
+    Raises
+    ------
+    InvalidArgument
+        If `smoothing` is out of range, `words` is a string or holds no symbol, or `initial` is not
+        one of `states`.
+    InvalidWord
+        If a symbol is None or not hashable.
+    UnknownSymbol
+        If a symbol is not one of `states`.
+    StateLimitExceeded
+        If smoothing would make more steps possible than there is room for.
     """
     if isinstance(smoothing, bool) or not isinstance(smoothing, Real) or not 0 <= smoothing < 1e300:
         raise InvalidArgument("smoothing must be a number of at least 0")

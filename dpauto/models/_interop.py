@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 from dpauto.errors import InvalidArgument, InvalidModel
 from dpauto.models._parse import parse_names, shown
+from dpauto.models._patterns import fault_of, letters_of
 from dpauto.words import Alphabet, Symbol, canonical_order
 
 if TYPE_CHECKING:
@@ -20,12 +21,15 @@ __all__ = ["read_automata_lib", "read_networkx", "read_regex", "write_automata_l
 #: {state: {symbol: {state, ...}}}, where "" is the empty move.
 _Moves = Mapping[Any, Mapping[Any, Iterable[Any]]]
 
-# After a backslash, letters that stand for a class of characters.
-_SHORTHANDS = "sSwWdD"
-
 
 def read_networkx(graph: nx.DiGraph, symbol: str) -> dict[str, Any]:
-    """Return the states, alphabet and transitions of a labelled graph; see `NFA.from_networkx`."""
+    """Return the states, alphabet and transitions of a labelled graph; see `NFA.from_networkx`.
+
+    Raises
+    ------
+    InvalidModel
+        If the graph is undirected, or an edge has no symbol or one that is not hashable.
+    """
     if not graph.is_directed():
         raise InvalidModel(
             "graph must be directed; graph.to_directed() makes every edge go both ways"
@@ -52,7 +56,13 @@ def read_networkx(graph: nx.DiGraph, symbol: str) -> dict[str, Any]:
 
 
 def read_automata_lib(fa: Any) -> NFA:
-    """See `NFA.from_automata_lib`."""
+    """See `NFA.from_automata_lib`.
+
+    Raises
+    ------
+    InvalidArgument
+        If `fa` is neither a DFA nor an NFA.
+    """
     from automata.fa import nfa as automata_nfa
     from automata.fa.dfa import DFA
     from automata.fa.gnfa import GNFA
@@ -70,7 +80,13 @@ def read_automata_lib(fa: Any) -> NFA:
 
 
 def read_regex(pattern: str, alphabet: Iterable[str] | None) -> NFA:
-    """See `NFA.from_regex`."""
+    """See `NFA.from_regex`.
+
+    Raises
+    ------
+    InvalidModel
+        If the pattern is malformed or names a symbol outside the alphabet.
+    """
     from automata.base.exceptions import AutomatonException, RegexException
     from automata.fa import nfa as automata_nfa
 
@@ -78,7 +94,7 @@ def read_regex(pattern: str, alphabet: Iterable[str] | None) -> NFA:
 
     if not isinstance(pattern, str):
         raise InvalidModel("pattern must be a string in automata-lib's syntax")
-    letters = list(dict.fromkeys(_letters(pattern)))
+    letters = list(dict.fromkeys(letters_of(pattern)))
     if alphabet is None:
         sigma = None
     else:
@@ -96,33 +112,13 @@ def read_regex(pattern: str, alphabet: Iterable[str] | None) -> NFA:
         symbols: set[Any] = set(letters if sigma is None else sigma)
         fa = automata_nfa.NFA.from_regex(pattern, input_symbols=symbols)
     except (AutomatonException, RegexException) as error:
-        raise InvalidModel(f"pattern is not a regular expression: {error}") from error
+        raise InvalidModel(f"pattern is not a regular expression: {fault_of(pattern)}") from error
     if sigma is None:
         sigma = parse_names(fa.input_symbols, argument="pattern", noun="symbol")
     nfa = _without_empty_moves(
         fa.transitions, fa.states, sigma, fa.initial_state, fa.final_states
     ).trim()
     return NFA._new(**{**nfa.__getstate__(), "_states": Alphabet(range(len(nfa.states)))})
-
-
-def _letters(pattern: str) -> Iterator[str]:
-    """Yield the characters that a pattern names outside classes and repetition counts."""
-    from automata.regex.parser import RESERVED_CHARACTERS
-
-    closing = {"[": "]", "{": "}"}
-    until = ""
-    characters = iter(pattern)
-    for character in characters:
-        if character == "\\":
-            escaped = next(characters, "")
-            if escaped and not until and escaped not in _SHORTHANDS:
-                yield {"n": "\n", "t": "\t", "r": "\r"}.get(escaped, escaped)
-        elif until:
-            until = "" if character == until else until
-        elif character in closing:
-            until = closing[character]
-        elif character not in RESERVED_CHARACTERS:
-            yield character
 
 
 def _without_empty_moves(
@@ -191,7 +187,13 @@ def _closure(moves: _Moves, state: Symbol) -> list[Symbol]:
 
 
 def write_automata_lib(nfa: NFA) -> Any:
-    """See `NFA.to_automata_lib`."""
+    """See `NFA.to_automata_lib`.
+
+    Raises
+    ------
+    InvalidModel
+        If a symbol is not a single character.
+    """
     from automata.fa import nfa as automata_nfa
 
     for symbol in nfa.alphabet:
