@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dpauto.errors import InvalidArgument
-from dpauto.formats import MODEL_FORMATS, read_model
+from dpauto.formats import MODEL_FORMATS, TRIP_FORMATS, read_model
 from dpauto.names import EVERY_NAME, PERMUTE_AND_FLIP
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ reading_options = _all(
 trips_options = _all(
     click.option(
         "--trips-format",
-        type=click.Choice(["text", "csv", "tsv", "parquet", "arrow"]),
+        type=click.Choice(TRIP_FORMATS),
         help="Format of TRIPS, whatever its suffix says.",
     ),
     click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +22,27 @@ __all__ = ["command"]
 
 #: Random feasible words that a warning rests on: enough to tell "most", and quick.
 WARNING_SAMPLES = 25
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What a run has around it: a journal, a ledger, other processes."""
+
+    resume: bool
+    ledger: str | None
+    subject: str | None
+    budget: str | None
+    workers: int | None
+    dask: str | None
+
+    def check(self, *, repeatable: bool) -> None:
+        """Refuse options that do not go together."""
+        if not (self.ledger is None) == (self.subject is None) == (self.budget is None):
+            raise InvalidArgument("--ledger, --subject and --budget go together")
+        if self.resume and not repeatable:
+            raise InvalidArgument("--resume needs --key-file: only then is no trip released twice")
+        if self.workers is not None and self.dask is not None:
+            raise InvalidArgument("--workers and --dask exclude each other")
 
 
 @click.command("release", short_help="Release trips privately.")
@@ -79,12 +101,6 @@ def command(
     seed: int | None,
     key_file: str | None,
     record_column: str | None,
-    resume: bool,
-    ledger: str | None,
-    subject: str | None,
-    budget: str | None,
-    workers: int | None,
-    dask: str | None,
     trips_format: str | None,
     column: str,
     after: str | None,
@@ -99,61 +115,40 @@ def command(
     them without looking at the trips.
 
     In text, a trip is a line of symbols separated by white space; lines that start with # or %
-    are copied. In tables, the column "trip" is replaced and the others are copied. OUT is written
-    beside its place and renamed when it is complete.
+    are copied. In tables, the column "trip" is replaced and the others are copied. In event logs
+    (XES) a trip is the sequence of a trace's activities; OUT has the traces' names and nothing
+    else. OUT is written beside its place and renamed when it is complete.
 
     \b
     dpauto release trips.csv --model roads.csv --epsilon 3 --adjacency 2 -o private.csv
     dpauto release walks.txt --after : --model edges.csv.gz --states links --epsilon 5 -o out.txt
     """
     from dpauto.formats import open_trips
-    from dpauto.formats.trips import trip_format
 
     keyed = key_file is not None
     if record_column is not None and not keyed:
         raise InvalidArgument("--id names the ids of a keyed release; give --key-file too")
-    if not (ledger is None) == (subject is None) == (budget is None):
-        raise InvalidArgument("--ledger, --subject and --budget go together")
-    if resume and not (keyed or seed is not None):
-        raise InvalidArgument("--resume needs --key-file: only then is no trip released twice")
-    if workers is not None and dask is not None:
-        raise InvalidArgument("--workers and --dask exclude each other")
-    options.keep_inputs(
-        output, trips, model, key_file, others["costs"], others["certificate"], ledger
-    )
-    _check_suffix(output, trip_format(trips, trips_format))
+    around = _Around(**{field.name: others.pop(field.name) for field in fields(_Around)})
+    around.check(repeatable=keyed or seed is not None)
+    inputs = trips, model, key_file, others["costs"], others["certificate"], around.ledger
+    options.keep_inputs(output, *inputs)
+    _check_suffix(output, trips, trips_format)
+    reading: dict[str, Any] = {"column": column, "after": after, "separator": separator}
     source = _bits(seed, key_file)
     with open_trips(
         trips,
         format=trips_format,
-        column=column,
         record_column=record_column,
-        subject_column=subject,
+        subject_column=around.subject,
         records=keyed,
-        after=after,
-        separator=separator,
+        **reading,
     ) as rows:
-        # In text the id stands before --after, in no column.
-        ids = (record_column or after) if keyed else None
-        plan = _plan(
-            model,
-            rng=source,
-            record_column=ids,
-            column=column,
-            after=after,
-            separator=separator,
-            **others,
-        )
-        outcome = _run(
-            rows,
-            plan,
-            output,
-            resume=resume,
-            ledger=ledger,
-            budget=budget,
-            workers=workers,
-            dask=dask,
-        )
+        # Where there are no columns, the id stands before --after or in a trace's name.
+        ids = (record_column or after or "name") if keyed else None
+        plan = _plan(model, rng=source, record_column=ids, **reading, **others)
+        outcome = _run(rows, plan, output, around)
+    if not outcome.released and not outcome.skipped:
+        print(f"dpauto: there is no trip in {trips}", file=sys.stderr)
     _report(outcome, seed)
     _warn_of_empty_neighbourhoods(outcome, plan)
 
@@ -182,11 +177,11 @@ def _warn_of_empty_neighbourhoods(outcome: Outcome, plan: ReleasePlan) -> None:
         )
 
 
-def _check_suffix(output: str, kind: str) -> None:
+def _check_suffix(output: str, trips: str, chosen: str | None) -> None:
     """Refuse to give the releases a name that tells another format than the trips'."""
-    from dpauto.formats.trips import trip_format
+    from dpauto.formats.tripfiles import trip_format
 
-    named = trip_format(output)
+    named, kind = trip_format(output), trip_format(trips, chosen)
     if named not in ("text", kind):
         raise InvalidArgument(
             f"{output}: the suffix tells {named}, but the releases are {kind}, as the trips are"
@@ -229,25 +224,22 @@ def _run(
     rows: TripSource,
     plan: ReleasePlan,
     output: str,
-    *,
-    resume: bool,
-    ledger: str | None,
-    budget: str | None,
-    workers: int | None,
-    dask: str | None,
+    around: _Around,
 ) -> Outcome:
     """Release with everything that was asked for around it, each closed in its turn."""
     from dpauto.batch import DaskWorkers, Journal, Ledger, release_trips
     from dpauto.formats.files import writing
 
     with ExitStack() as stack:
-        journal = stack.enter_context(Journal(output, plan)) if resume else None
+        journal = stack.enter_context(Journal(output, plan)) if around.resume else None
         book = None
-        if ledger is not None:
-            book = stack.enter_context(Ledger(ledger, budget=budget or ""))
+        if around.ledger is not None:
+            book = stack.enter_context(Ledger(around.ledger, budget=around.budget or ""))
             if output != "-" and journal is None:
                 stack.enter_context(book.all_or_nothing())
-        helpers = workers if dask is None else stack.enter_context(DaskWorkers(plan, dask))
+        helpers: Any = around.workers
+        if around.dask is not None:
+            helpers = stack.enter_context(DaskWorkers(plan, around.dask))
         with (
             writing(output, beside=None if journal is None else journal.beside) as out,
             progress_of_trips() as advance,

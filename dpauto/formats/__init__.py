@@ -11,6 +11,7 @@ Examples
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -19,13 +20,14 @@ from dpauto.errors import DpautoError, InvalidArgument
 from dpauto.formats.files import suffix_of, writing
 from dpauto.formats.options import Model, ModelOptions
 from dpauto.formats.symbols import SymbolTexts, text_of
-from dpauto.formats.trips import open_trips
+from dpauto.formats.tripfiles import TRIP_FORMATS, open_trips
 
 if TYPE_CHECKING:
     from dpauto.models import MDP, NFA, MarkovChain
 
 __all__ = [
     "MODEL_FORMATS",
+    "TRIP_FORMATS",
     "WRITABLE_FORMATS",
     "Model",
     "SymbolTexts",
@@ -108,6 +110,8 @@ def model_format(source: str, chosen: str | None = None) -> str:
         return chosen
     suffix = suffix_of(source)
     if suffix not in _SUFFIXES:
+        if os.path.isdir(source):
+            raise InvalidArgument(f"{source}: a folder, not a file; name the file of a model")
         told = f"the suffix {suffix!r} tells" if suffix else "a name without a suffix tells"
         raise InvalidArgument(f"{source}: {told} no model format; name it with --format: {known}")
     return _SUFFIXES[suffix]

@@ -41,7 +41,8 @@ def parse_costs(
     Raises
     ------
     InvalidFile
-        If the table has another form, a symbol is not the model's or a cell is no number.
+        If the table has another form, a symbol is not the model's, or a cell is no cost; row and
+        column are named.
     """
     header, rows = headed_rows(lines, name)
     columns = [find_column(header, key) for key in ("true", "written", "cost")]
@@ -72,7 +73,11 @@ def _symbol(name: str, row: int, text: str, texts: SymbolTexts) -> Symbol:
 
 
 def _cost(name: str, row: int, column: str, text: str) -> Fraction:
+    place = f"{name}, row {row}, column {column}"
     try:
-        return fraction_of(text)
+        cost = fraction_of(text)
     except (ValueError, ZeroDivisionError):
-        raise InvalidFile(f"{name}, row {row}, column {column}: {text!r} is not a number") from None
+        raise InvalidFile(f"{place}: {text!r} is not a number") from None
+    if cost < 0:
+        raise InvalidFile(f"{place}: a cost must be at least 0, not {text}")
+    return cost

@@ -7,7 +7,6 @@ References: IEEE 1849 (XES); W. van der Aalst, Process Mining (2016), section 2.
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from dpauto.formats.csvfile import find_column, headed_rows
 from dpauto.formats.files import open_bytes
 from dpauto.formats.options import ModelOptions
 from dpauto.formats.symbols import find_symbol
+from dpauto.formats.xes import traces_of
 
 if TYPE_CHECKING:
     from dpauto.models import MarkovChain
@@ -61,7 +61,7 @@ def read_sequences(name: str, options: ModelOptions) -> MarkovChain:
     InvalidFile
         If there is no sequence.
     """
-    from dpauto.formats.trips import open_trips
+    from dpauto.formats.tripfiles import open_trips
 
     with open_trips(name, format="text", after=options.after, separator=options.separator) as trips:
         return fit((trip.texts for trip in trips if trip.texts), name, options)
@@ -139,39 +139,4 @@ def read_xes(name: str, options: ModelOptions) -> MarkovChain:
         If the file is no XES or an event has no name.
     """
     with open_bytes(name) as raw:
-        return fit(xes_traces(name, raw), name, options)
-
-
-def xes_traces(name: str, raw: Any) -> Iterator[list[str]]:
-    """Yield the activities of each trace of an XES log.
-
-    Raises
-    ------
-    InvalidFile
-        If the file is no XES or an event has no name.
-    """
-    trace: list[str] = []
-    inside = False
-    activity: str | None = None
-    number = 0
-    try:
-        for event, element in ET.iterparse(raw, events=("start", "end")):  # noqa: S314
-            tag = element.tag.rpartition("}")[2]
-            if event == "start":
-                if tag == "trace":
-                    trace, number = [], number + 1
-                elif tag == "event":
-                    inside, activity = True, None
-            elif tag == "event":
-                if activity is None:
-                    raise InvalidFile(f"{name}, trace {number}: an event has no concept:name")
-                trace.append(activity)
-                inside = False
-                element.clear()
-            elif tag == "trace":
-                yield trace
-                element.clear()
-            elif inside and element.get("key") == "concept:name":
-                activity = element.get("value")
-    except ET.ParseError as error:
-        raise InvalidFile(f"{name}, row {error.position[0]}: not XES; {error}") from None
+        return fit((trace.activities for trace in traces_of(name, raw)), name, options)

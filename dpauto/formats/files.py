@@ -6,6 +6,7 @@ half a file and a failed run leaves the old one as it was.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -49,6 +50,8 @@ def open_bytes(name: str) -> Iterator[BinaryIO]:
     if name == "-":
         yield sys.stdin.buffer
         return
+    if os.path.isdir(name):
+        raise IsADirectoryError(errno.EISDIR, "a folder, not a file", name)
     try:
         with open(name, "rb") as raw:
             if name.lower().endswith(".gz"):
@@ -124,7 +127,7 @@ def writing(name: str, *, beside: str | None = None) -> Iterator[BinaryIO]:
     place = os.path.realpath(name)
     if os.path.exists(place) and not stat.S_ISREG(os.stat(place).st_mode):
         if os.path.isdir(place):
-            raise IsADirectoryError(21, "is a folder, not a file", name)
+            raise IsADirectoryError(errno.EISDIR, "a folder, not a file", name)
         with open(place, "wb") as device:
             yield device
         return

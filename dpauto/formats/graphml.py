@@ -88,7 +88,13 @@ class _Parser:
         self._data: list[dict[str, str]] = [{}]
 
     def parse(self, raw: BinaryIO) -> LabelledGraph:
-        """Return the graph; raises InvalidFile where the file is none."""
+        """Return the graph.
+
+        Raises
+        ------
+        InvalidFile
+            If the file is no GraphML, or an edge names a node that is not there.
+        """
         name, graph = self.graph.name, self.graph
         try:
             for event, element in ET.iterparse(raw, events=("start", "end")):  # noqa: S314

@@ -76,7 +76,15 @@ class _Reader:
         self.name, self.document, self.options = name, document, options
 
     def model(self) -> Model:
-        """Return the model; raises InvalidFile or InvalidModel, naming the place."""
+        """Return the model.
+
+        Raises
+        ------
+        InvalidFile
+            If a key is missing or an entry has the wrong form; its place is named.
+        InvalidModel
+            If the parts do not fit together.
+        """
         from dpauto.models import MDP, NFA, MarkovChain
 
         kind = self._get("kind", str)

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Any, BinaryIO, Protocol
 
-from dpauto.errors import InvalidArgument, InvalidFile, InvalidModel
+from dpauto.errors import InvalidFile, InvalidModel
 from dpauto.formats.csvfile import delimiter_of, find_column
-from dpauto.formats.files import open_text, suffix_of
 from dpauto.formats.symbols import SymbolTexts
 
-__all__ = ["Separator", "Trip", "TripSource", "TripWriter", "open_trips", "trip_format"]
+__all__ = ["CsvTrips", "Separator", "TextTrips", "Trip", "TripSource", "TripWriter"]
 
 #: What the first lines of a UCI sequence file say before the sequences begin.
 _SEQUENCES = "sequences:"
@@ -141,7 +139,8 @@ class TextTrips:
     records : bool
         Whether the text before `after` identifies the line.
     preamble : bool
-        Whether all lines up to ``% Sequences:`` are copied through, as in UCI's files.
+        Whether all lines up to ``% Sequences:``, and blank ones behind it, are copied through, as
+        in UCI's files.
     """
 
     def __init__(
@@ -161,12 +160,14 @@ class TextTrips:
 
     def __iter__(self) -> Iterator[Trip]:
         row = 0
-        before = self._preamble
+        # A preamble ends with a comment, and perhaps blank lines before the first trip.
+        before = ending = self._preamble
         for row, line in enumerate(self._lines, 1):
             comment = line.startswith(("#", "%"))
             if row == 1 and not comment:
-                before = False
-            if comment or before:
+                before = ending = False
+            ending = before or (ending and (comment or not line.strip()))
+            if comment or ending:
                 before = before and line.strip("%# \t\r\n").lower() != _SEQUENCES
                 yield Trip(row, None, None, line)
                 continue
@@ -347,116 +348,3 @@ class _Encoder:
 
     def write(self, text: str) -> int:
         return self._out.write(text.encode())
-
-
-_FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
-
-
-def trip_format(name: str, chosen: str | None = None) -> str:
-    """Return "text", "csv", "tsv", "parquet" or "arrow": what was chosen, or what the suffix tells.
-
-    Examples
-    --------
-    >>> trip_format("a.csv.gz"), trip_format("walks.txt"), trip_format("-", "csv")
-    ('csv', 'text', 'csv')
-    """
-    return chosen or _FORMATS.get(suffix_of(name), "text")
-
-
-@contextmanager
-def open_trips(
-    name: str,
-    *,
-    format: str | None = None,  # noqa: A002
-    column: str = "trip",
-    record_column: str | None = None,
-    subject_column: str | None = None,
-    records: bool = False,
-    after: str | None = None,
-    separator: str | None = None,
-) -> Iterator[TripSource]:
-    """Open a file of trips.
-
-    Parameters
-    ----------
-    name : str
-        A path, or "-" for standard input.
-    format : {"text", "csv", "tsv", "parquet", "arrow"}, optional
-        By default what the suffix tells, text where it tells nothing.
-    column, record_column, subject_column : str
-        Columns of the trips, of their ids and of the people whose they are, in tables.
-    records : bool
-        Whether every trip needs an id: in a table its `record_column`, in text what stands before
-        `after`.
-    after : str, optional
-        In text, what the trip stands behind.
-    separator : str, optional
-        See `Separator`.
-
-    Raises
-    ------
-    InvalidArgument
-        If an option does not go with the format.
-    InvalidFile
-        If the file is empty, a column is missing or its text is damaged.
-    OSError
-        If it cannot be opened.
-    """
-    kind = trip_format(name, format)
-    marks = Separator(separator)
-    if kind != "text" and after is not None:
-        raise InvalidArgument("after: only text trips have something before the trip; drop --after")
-    if kind == "text" and record_column is not None:
-        raise InvalidArgument(
-            "id: text trips have no columns; with --key-file the text before --after is the id"
-        )
-    if kind == "text" and subject_column is not None:
-        raise InvalidArgument("subject: text trips have no columns; a ledger needs a table")
-    if records and (after if kind == "text" else record_column) is None:
-        raise InvalidArgument(
-            "id: a keyed release needs an id for every trip: --id COLUMN in a table, --after TEXT"
-            " in text"
-        )
-    if kind in ("parquet", "arrow"):
-        from dpauto.formats.arrow import open_arrow
-
-        with open_arrow(
-            name,
-            kind,
-            column=column,
-            record_column=record_column,
-            subject_column=subject_column,
-            separator=marks,
-        ) as table:
-            yield table
-        return
-    with open_text(name) as lines:
-        if kind == "text":
-            yield TextTrips(
-                lines,
-                name,
-                after=after,
-                separator=marks,
-                records=records,
-                preamble=suffix_of(name) == ".seq",
-            )
-        else:
-            yield CsvTrips(
-                lines,
-                name,
-                column=column,
-                record_column=record_column,
-                subject_column=subject_column,
-                separator=marks,
-                delimiter="\t" if kind == "tsv" else None,
-            )

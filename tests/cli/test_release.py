@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import re
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 import pytest
 
 from dpauto.formats import read_model
+from dpauto.formats.xes import traces_of
 
 EDGES = "source,target\na,b\nb,a\nb,c\nc,a\nc,c\n"
 
@@ -193,7 +195,10 @@ BAD = {
     "adjacency 0": ({}, ["--adjacency", "0"], "adjacency must be a whole number of at least 1"),
     "adjacency no number": ({}, ["--adjacency", "x"], "Invalid value for '--adjacency'"),
     "missing model": ({}, ["--model", "no.csv"], "no.csv: No such file or directory"),
-    "model is a folder": ({}, ["--model", ".csv"], ".csv: "),
+    "model is no file": ({}, ["--model", "."], ".: a folder, not a file; name the file of a mod"),
+    "model in no file": ({}, ["--model", ".", "--format", "json"], ".: a folder, not a file"),
+    "trips are a folder": ({}, ["."], ".: a folder, not a file"),
+    "output is a folder": ({}, ["-o", "."], ".: a folder, not a file"),
     "unknown model format": (
         {"m.xyz": "x"},
         ["--model", "m.xyz"],
@@ -216,6 +221,16 @@ BAD = {
         {"c.csv": "true,written,cost\na,x,1\n"},
         ["--costs", "c.csv"],
         "c.csv, row 2: 'x' is not a symbol of the model",
+    ),
+    "negative cost": (
+        {"c.csv": "true,written,cost\na,b,1\nb,a,-1/2\n"},
+        ["--costs", "c.csv"],
+        "c.csv, row 3, column cost: a cost must be at least 0, not -1/2",
+    ),
+    "negative cost in a square": (
+        {"c.csv": "true,a,b,c\na,0,1,1\nb,1,0,-3\nc,1,1,0\n"},
+        ["--costs", "c.csv"],
+        "c.csv, row 3, column c: a cost must be at least 0, not -3",
     ),
     "too many arguments": ({}, ["a", "hidden"], "unexpected arguments"),
     "output replaces the trips": (
@@ -262,6 +277,77 @@ def test_a_failure_leaves_the_old_output(run: Any) -> None:
     run.file("t.txt", "a\nx\n")
     assert run("release", "t.txt", "--model", "all:ab", "--epsilon", "1", "-o", "out.txt") == 2
     assert (run.folder / "out.txt").read_text() == "old"
+
+
+def test_a_table_without_trips_is_told(run: Any) -> None:
+    run.file("t.csv", "id,trip\n")
+    assert run("release", "t.csv", "--model", "all:ab", "--epsilon", "1", "-o", "o.csv") == 0
+    assert run.err == "dpauto: there is no trip in t.csv\n"
+    assert (run.folder / "o.csv").read_text() == "id,trip\n"
+
+
+def test_an_event_log_comes_out_as_one(run: Any) -> None:
+    traces = {"1 <a>": ["register", "check & pay", "close"], "2": ["register", "close"]}
+    log = "".join(
+        f'<trace><string key="concept:name" value={quoteattr(case)}/>'
+        + "".join(
+            f'<event><date key="time:timestamp" value="hidden"/>'
+            f'<string key="concept:name" value={quoteattr(activity)}/></event>'
+            for activity in activities
+        )
+        + "</trace>"
+        for case, activities in traces.items()
+    )
+    run.file("log.xes", f"<log>{log}</log>")
+    run.file(
+        "steps.csv",
+        "source,target\nregister,check & pay\nregister,close\ncheck & pay,close\nclose,register\n",
+    )
+    run.file("key", "k" * 32)
+    command = ["release", "log.xes", "--model", "steps.csv", "--key-file", "key", "-o", "o.xes"]
+    assert run(*command, "--epsilon", "500") == 0
+    text = (run.folder / "o.xes").read_text()
+    with (run.folder / "o.xes").open("rb") as raw:
+        assert dict(traces_of("o.xes", raw)) == traces
+    # What belongs to the true activities stays behind.
+    assert "hidden" not in text
+    # A key and the traces' names make a release repeatable, so it can be resumed.
+    assert run(*command, "--epsilon", "1", "--resume") == 0
+    first = (run.folder / "o.xes").read_bytes()
+    assert run(*command, "--epsilon", "1") == 0
+    assert (run.folder / "o.xes").read_bytes() == first
+    assert run(*command, "--epsilon", "1", "--id", "case") == 2
+    assert "xes trips have no columns; with --key-file the name of a trace is its id" in run.err
+
+
+def test_an_event_log_must_be_one_and_must_hold_the_symbols(run: Any) -> None:
+    run.file("bad.xes", "<log><trace>")
+    run.file("none.xes", "<log/>")
+    run.file("unnamed.xes", "<log><trace><event/></trace></log>")
+    for name, message in {
+        "bad.xes": "bad.xes, row 1: not XES;",
+        "none.xes": "none.xes: the log has no trace",
+        "unnamed.xes": "unnamed.xes, trace 1: an event has no concept:name",
+    }.items():
+        assert run("release", name, "--model", "all:ab", "--epsilon", "1", "-o", "o.xes") == 2
+        assert run.err.startswith(f"dpauto: {message}")
+    run.file(
+        "log.xes", '<log><trace><event><string key="concept:name" value="a"/></event></trace></log>'
+    )
+    run.file("m.json", '{"kind": "markov-chain", "states": ["a", "\\u0001"], "transitions": {}}')
+    assert run("release", "log.xes", "--model", "m.json", "--epsilon", "1", "-o", "o.xes") == 2
+    assert "has a character that XML cannot hold" in run.err
+    assert "o.xes" not in run.names()
+
+
+def test_uci_sequences_are_released_below_their_preamble(run: Any) -> None:
+    head = "% Different categories found in input file:\n\nfront news\n\n\n% Sequences:\n\n"
+    run.file("s.seq", head + "1 1 \n2 \n1 2 2 \n")
+    assert run("release", "s.seq", "--model", "all:12", "--epsilon", "500") == 0
+    assert run.out == head + "1 1 \n2 \n1 2 2 \n"
+    run.file("s.seq", head + "1 1 \n\n1 2 2 \n")
+    assert run("release", "s.seq", "--model", "all:12", "--epsilon", "500") == 2
+    assert "s.seq, row 9: the trip is empty" in run.err
 
 
 def test_ambiguous_texts_name_the_model(run: Any) -> None:

@@ -82,7 +82,7 @@ def test_tsv_other_columns_and_separators(tmp_path: Path) -> None:
 def test_uci_preamble_is_copied(tmp_path: Path) -> None:
     content = "% Different categories\n\nnews sport\n\n% Sequences:\n\n1 2\n3\n"
     rows = read(file(tmp_path, "t.seq", content))
-    assert [texts for _, texts, _ in rows] == [None] * 5 + [[], ["1", "2"], ["3"]]
+    assert [texts for _, texts, _ in rows] == [None] * 6 + [["1", "2"], ["3"]]
 
 
 @given(st.lists(WORDS, min_size=1, max_size=6), st.sampled_from([None, "", ";", ", "]))
