@@ -85,6 +85,21 @@ def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
         return plt.subplots(figsize=size, layout="constrained")[1]
 
 
+def _labelled(ax: Axes, x: str, y: str) -> Axes:
+    """Name both axes and what is drawn between them."""
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _with_error_axis(ax: Axes, x: str) -> Axes:
+    """Finish curves of the expected error over `x`, which begin at 0 so that heights compare."""
+    ax.set_ylim(bottom=0)
+    ax.grid(axis="y", color="#e4e7eb", linewidth=0.8)
+    return _labelled(ax, x, "expected wrong symbols")
+
+
 def _styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return each name's colour and marker; unknown names share the rest in order."""
     unknown = [name for name in dict.fromkeys(names) if name not in _STYLES]
@@ -140,11 +155,8 @@ def plot_law(laws: ErrorLaw | Mapping[str, ErrorLaw], *, ax: Axes | None = None)
         offset = (k - (len(named) - 1) / 2) * width
         label = f"{name}, mean {law.mean:.3g}" if name else f"mean {law.mean:.3g}"
         ax.bar(np.arange(stop) + offset, pmf, width * 0.92, color=colour, label=label)
-    ax.set_xlabel("wrong symbols")
-    ax.set_ylabel("probability")
     ax.locator_params(axis="x", integer=True)
-    ax.legend(frameon=False)
-    return ax
+    return _labelled(ax, "wrong symbols", "probability")
 
 
 def _last_shown(law: ErrorLaw) -> int:
@@ -208,16 +220,7 @@ def plot_errors(
             label=f"{name}, sampled",
             zorder=3,
         )
-    ax.set_xlabel("ε")
-    ax.set_ylabel("expected wrong symbols")
-    _finish_curves(ax)
-    return ax
-
-
-def _finish_curves(ax: Axes) -> None:
-    ax.set_ylim(bottom=0)
-    ax.grid(axis="y", color="#e4e7eb", linewidth=0.8)
-    ax.legend(frameon=False)
+    return _with_error_axis(ax, "ε")
 
 
 def plot_bounds(
@@ -261,10 +264,7 @@ def plot_bounds(
     ax.plot(points, upper, color=_STYLES[EXPONENTIAL][0], linestyle="--", label="upper bound")
     ax.plot(points, exact, color=colour, linewidth=1.8, label="exact")
     ax.plot(points, lower, color=_STYLES[ONLINE][0], linestyle=":", label="lower bound")
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel("expected wrong symbols")
-    _finish_curves(ax)
-    return ax
+    return _with_error_axis(ax, xlabel)
 
 
 def plot_trip(

@@ -15,15 +15,12 @@ from dpauto.counting import Counts
 from dpauto.errors import EmptyLanguage, InvalidArgument, StateLimitExceeded
 from dpauto.hamming.automaton import parse_errors
 from dpauto.language import Language
+from dpauto.models._base import Drawable
 from dpauto.randomness import Random, Tape, as_source, encode
 from dpauto.words import Symbol, Word
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     import networkx as nx
-
-    from dpauto.drawing import Diagram
 
 __all__ = ["MNFA", "Node", "mnfa"]
 
@@ -69,7 +66,7 @@ def mnfa(w: Iterable[Symbol], errors: int, language: Language) -> MNFA:
     return MNFA(w, errors, language)
 
 
-class MNFA:
+class MNFA(Drawable):
     """The product of a Hamming automaton with a language's automaton, and its uniform policy.
 
     Nodes are triples (i, j, state): i symbols written, j of them wrong, and the state in which the
@@ -378,34 +375,3 @@ class MNFA:
                     probability=Fraction(ahead, paths),
                 )
         return nx.freeze(graph)
-
-    # -- drawing --------------------------------------------------------------------------------
-
-    def show_diagram(
-        self, path: str | PathLike[str] | None = None, *, limit: int | str | None = "readable"
-    ) -> Diagram:
-        """Return a drawing of the product, which shows `w`, and save it where `path` is given.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            Where to save it; the suffix says as what: .svg, .png, .pdf, or .dot for DOT text, which
-            needs no Graphviz.
-        limit : int, None or "readable", optional
-            Most nodes to draw; see `dpauto.drawing.diagram`.
-
-        Raises
-        ------
-        DrawingTooLarge
-            If there are more nodes than `limit`.
-        MissingDependency
-            If an image is asked for and there is no Graphviz.
-        """
-        from dpauto.drawing import diagram
-
-        return diagram(self, path, limit=limit)
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        from dpauto.drawing import mimebundle
-
-        return mimebundle(self)

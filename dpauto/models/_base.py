@@ -11,10 +11,43 @@ if TYPE_CHECKING:
 
     from dpauto.drawing import Diagram
 
-__all__ = ["Model"]
+__all__ = ["Drawable", "Model"]
 
 
-class Model:
+class Drawable:
+    """Shows itself as a diagram, in notebooks too."""
+
+    def show_diagram(
+        self, path: str | PathLike[str] | None = None, *, limit: int | str | None = "readable"
+    ) -> Diagram:
+        """Return a drawing, which shows all that it draws, and save it where `path` is given.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to save it; the suffix says as what: .svg, .png, .pdf, or .dot for DOT text, which
+            needs no Graphviz.
+        limit : int, None or "readable", optional
+            Most nodes to draw; see `dpauto.drawing.diagram`.
+
+        Raises
+        ------
+        DrawingTooLarge
+            If there are more nodes than `limit`.
+        MissingDependency
+            If an image is asked for and there is no Graphviz.
+        """
+        from dpauto.drawing import diagram
+
+        return diagram(self, path, limit=limit)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from dpauto.drawing import mimebundle
+
+        return mimebundle(self)
+
+
+class Model(Drawable):
     """An immutable model; two are equal if they have the same content in the same order.
 
     Subclasses name in `_FIELDS` the attributes that make up the value. Anything else in an instance
@@ -58,32 +91,3 @@ class Model:
             content = tuple(v.tobytes() if isinstance(v, np.ndarray) else v for v in values)
             self.__dict__["_hash"] = hash((type(self).__name__, content))
         return int(self.__dict__["_hash"])
-
-    def show_diagram(
-        self, path: str | PathLike[str] | None = None, *, limit: int | str | None = "readable"
-    ) -> Diagram:
-        """Return a drawing of the model, and save it where `path` is given.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            Where to save it; the suffix says as what: .svg, .png, .pdf, or .dot for DOT text, which
-            needs no Graphviz.
-        limit : int, None or "readable", optional
-            Most nodes to draw; see `dpauto.drawing.diagram`.
-
-        Raises
-        ------
-        DrawingTooLarge
-            If the model has more states than `limit`.
-        MissingDependency
-            If an image is asked for and there is no Graphviz.
-        """
-        from dpauto.drawing import diagram
-
-        return diagram(self, path, limit=limit)
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        from dpauto.drawing import mimebundle
-
-        return mimebundle(self)
