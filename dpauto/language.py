@@ -13,6 +13,7 @@ from dpauto import counting
 from dpauto.arguments import whole_number
 from dpauto.arrays import Automaton, BoolArray, Layer
 from dpauto.determinization import determinized, is_unambiguous, trimmed
+from dpauto.display import Drawable
 from dpauto.errors import (
     AmbiguousAutomaton,
     EmptyLanguage,
@@ -33,7 +34,7 @@ def parse_length(length: int) -> int:
     return whole_number(length, name="length")
 
 
-class Language:
+class Language(Drawable):
     """The set L of feasible words of one length n over an alphabet; immutable.
 
     Build one with ``model.language(length)``, `Language.of` or `Language.all_words`. L, its

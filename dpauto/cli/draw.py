@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dpauto.cli import options
-from dpauto.errors import InvalidArgument
+from dpauto.errors import DrawingTooLarge, InvalidArgument
 
 __all__ = ["command"]
 
@@ -61,8 +61,11 @@ def command(
         if errors is None:
             raise InvalidArgument("--word needs --errors, the number of wrong symbols")
         drawn = _product(word, errors, source, reading)
-    limit = None if whole else "readable"
-    diagram(drawn, limit=limit).render(output)
+    try:
+        picture = diagram(drawn, limit=None if whole else "readable")
+    except DrawingTooLarge as error:
+        raise DrawingTooLarge(str(error).replace("limit=None", "--whole")) from None
+    picture.render(output)
 
 
 def _product(word: str, errors: int, source: str | None, reading: dict[str, Any]) -> Any:

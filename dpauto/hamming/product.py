@@ -12,10 +12,10 @@ import numpy as np
 
 from dpauto.arrays import reduce_rows
 from dpauto.counting import Counts
+from dpauto.display import Drawable
 from dpauto.errors import EmptyLanguage, InvalidArgument, StateLimitExceeded
 from dpauto.hamming.automaton import parse_errors
 from dpauto.language import Language
-from dpauto.models._base import Drawable
 from dpauto.randomness import Random, Tape, as_source, encode
 from dpauto.words import Symbol, Word
 

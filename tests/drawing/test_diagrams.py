@@ -169,7 +169,9 @@ def test_refuses_what_is_no_model() -> None:
 
 
 def test_notebooks_show_models_and_diagrams_as_images() -> None:
-    for shown in (WEATHER, diagram(WEATHER), mnfa("ab", 1, Language.all_words("ab", 2))):
+    language = Language.all_words("ab", 2)
+    listed = Language.of(["abc", "abd", "bbd"])
+    for shown in (WEATHER, diagram(WEATHER), mnfa("ab", 1, language), language, listed):
         bundle = shown._repr_mimebundle_()
         assert ">" in bundle["image/svg+xml"]
         assert bundle["text/plain"] == repr(shown)
@@ -187,8 +189,8 @@ def test_notebooks_do_not_wait_for_endless_layouts(slow_graphviz: None) -> None:
 
 
 def test_notebooks_show_large_models_by_their_repr() -> None:
-    model = ring(60)
-    assert model._repr_mimebundle_() == {"text/plain": repr(model)}
+    for model in (ring(60), ring(60).language(4)):
+        assert model._repr_mimebundle_() == {"text/plain": repr(model)}
 
 
 def test_repr_of_a_drawing_does_not_show_what_is_drawn() -> None:
