@@ -1,25 +1,30 @@
 """From bounds on blocks to a bound on the loss: adding up blocks, and permute-and-flip.
 
-All numbers here are exact rationals or correctly rounded decimals, moved outwards.
+All numbers here are exact rationals or balls of interval arithmetic, moved outwards.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
-from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
-from dpauto.calibration.rounding import DECIMAL, Discount, log_up
+from dpauto.calibration.rounding import Discount
 
 __all__ = ["flip_loss", "log_ratios"]
 
+#: Bits of the balls: differences below lose 80 of them at most.
+PRECISION = 160
 #: Beyond this weight the bound for permute-and-flip is monotone and taken in closed form.
-TAIL = Decimal(2**24)
-#: Relative error of a value that took some operations in 50 digits, generously.
-MARGIN = Decimal(10) ** -25
+TAIL = 2.0**24
 #: Cells into which the range of weights is split at most, and the width at which it is enough.
-CELLS, CLOSE = 150, Decimal("1e-4")
+CELLS, CLOSE = 150, 1.0001
+#: Weights of other words below which the simplest bound loses nothing that shows.
+TINY = 1e-12
+#: Discounts below this are bounded by another formula, without differences.
+SMALL = 2.0**-20
 
 
 def log_ratios(blocks: Sequence[Fraction | None], exponent: Fraction) -> list[Fraction | None]:
@@ -75,61 +80,84 @@ def flip_loss(
     less 1 (Lemma 10). Both parts are monotone, so their values at the ends of a cell of Z bound
     them inside, and the worst cell is split until the answer is clear.
     """
-    with localcontext(DECIMAL):
-        return _flip_loss(discount, log_ratio, lightest, heaviest, enough)
+    from flint import ctx
+
+    with ctx.workprec(PRECISION):
+        return Fraction(_worst(_Race(discount), log_ratio, lightest, heaviest, enough))
 
 
-def _flip_loss(
-    discount: Discount,
+def _worst(
+    race: _Race,
     log_ratio: Fraction,
     lightest: float,
     heaviest: float | None,
     enough: Fraction,
-) -> Fraction:
-    ratio = (Decimal(log_ratio.numerator) / Decimal(log_ratio.denominator)).exp()
-    ratio *= 1 + MARGIN
-    cap = None if heaviest is None else Decimal(heaviest)
-    top = TAIL if cap is None else min(TAIL, cap)
-    bottom = min(Decimal(lightest), top)
-    worst = Decimal(0)
-    if cap is None or cap > TAIL:
-        worst = (1 + ratio * top) / (top - 1)
-    goal = (Decimal(enough.numerator) / Decimal(enough.denominator)).exp()
+) -> float:
+    from flint import arb
 
-    def cell(low: Decimal, high: Decimal) -> tuple[Decimal, Decimal, Decimal]:
-        heavy = ratio * high if cap is None else min(cap, ratio * high)
-        bound = _waiting(low - 1) / _survival(heavy - 1, discount)
-        return -bound * (1 + MARGIN), low, high
+    ratio = _ball(log_ratio).exp().upper()
+    top = TAIL if heaviest is None else min(TAIL, heaviest)
+    worst = -math.inf
+    if heaviest is None or heaviest > TAIL:
+        worst = _above(((1 + ratio * top) / (arb(top) - 1)).log())
+    goal = float(enough)
 
-    cells = [cell(bottom, top)]
+    def cell(low: float, high: float) -> tuple[float, float, float]:
+        neighbour = ratio * high
+        if heaviest is not None and neighbour > heaviest:
+            neighbour = arb(heaviest)
+        bound = race.waiting(arb(low) - 1) / race.survival(neighbour - 1)
+        return -_above(bound.log()), low, high
+
+    cells = [cell(min(lightest, top), top)]
     for _ in range(CELLS):
         bound, low, high = cells[0]
-        if -bound <= max(worst, goal) or high <= low * (1 + CLOSE):
+        if -bound <= max(worst, goal) or high <= low * CLOSE:
             break
-        middle = (low * high).sqrt()
+        # Any point between will do: both cells have it.
+        middle = min(max(low, math.sqrt(low * high)), high)
         heapq.heapreplace(cells, cell(low, middle))
         heapq.heappush(cells, cell(middle, high))
-    return log_up(Fraction(max(worst, -cells[0][0]) * (1 + MARGIN)))
+    return max(worst, -cells[0][0])
 
 
-def _waiting(X: Decimal) -> Decimal:
-    """(1 - exp(-X)) / X, from above."""
-    if Decimal("1e-12") > X:
-        return Decimal(1)
-    return (1 - (-X).exp()) / X * (1 + MARGIN)
+class _Race:
+    """The two factors of the bound in interval arithmetic, each as its outer end."""
+
+    def __init__(self, discount: Discount) -> None:
+        exponent = _ball(discount.exponent)
+        self.z, self.rest = (-exponent).exp(), -(-exponent).expm1()
+        self.log_rest = self.rest.log()
+        self.is_small = discount.z < SMALL
+
+    def waiting(self, X: Any) -> Any:
+        """(1 - exp(-X)) / X, from above."""
+        from flint import arb
+
+        return arb(1) if X < TINY else (-(-X).expm1() / X).upper()
+
+    def survival(self, Y: Any) -> Any:
+        """A lower bound of the integral of (1 - t) (1 - z t)^(Y / z) over [0, 1]."""
+        plain = (1 / (2 + Y)).lower()
+        if Y < TINY:
+            return plain
+        if self.is_small:
+            rate = Y * (1 + self.z)
+            found = (rate - 1 + (-rate).exp()) / rate**2
+        else:
+            k = Y / self.z
+            first = (1 - ((k + 2) * self.log_rest).exp()) / (k + 2)
+            second = self.rest * (1 - ((k + 1) * self.log_rest).exp()) / (k + 1)
+            found = (first - second) / self.z**2
+        return max(plain, found.lower())
 
 
-def _survival(Y: Decimal, discount: Discount) -> Decimal:
-    """A lower bound of the integral of (1 - t) (1 - z t)^(Y / z) over [0, 1]."""
-    if Decimal("1e-12") > Y:
-        return Decimal("0.4999999999")
-    plain = 1 / (2 + Y)
-    if discount.z < 2.0**-20:
-        rate = Y * (1 + Decimal(discount.z))
-        return max(plain, (rate - 1 + (-rate).exp()) / rate**2 * (1 - MARGIN))
-    # z is known to within its rounding; the integral falls as z rises, so take it a little higher.
-    z = Decimal(discount.z) * (1 + Decimal(2) ** -50)
-    k, rest = Y / z, (1 - z).ln()
-    first = (1 - ((k + 2) * rest).exp()) / (k + 2)
-    second = (1 - z) * (1 - ((k + 1) * rest).exp()) / (k + 1)
-    return max(plain, (first - second) / z**2 * (1 - MARGIN))
+def _ball(value: Fraction) -> Any:
+    from flint import arb, fmpq
+
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def _above(value: Any) -> float:
+    """A float that is at least as large."""
+    return math.nextafter(float(value.upper()), math.inf)
