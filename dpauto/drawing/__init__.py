@@ -9,7 +9,9 @@ A drawing shows what is drawn. That of a Hamming automaton or an `MNFA` shows th
 from __future__ import annotations
 
 from dpauto.drawing.diagrams import Diagram, diagram, mimebundle
-from dpauto.drawing.plots import plot_bounds, plot_errors, plot_law, plot_trip, save_plot
+from dpauto.drawing.figures import save_plot
+from dpauto.drawing.maps import plot_trip
+from dpauto.drawing.plots import plot_bounds, plot_errors, plot_law
 
 __all__ = [
     "Diagram",

@@ -121,6 +121,31 @@ def test_trip_takes_positions_from_argument_and_attributes() -> None:
     assert curve(plot_trip(path, [1, 2], [1, 0]), "after") == ([10, 0], [1, 1])
 
 
+def test_trip_of_links_goes_from_end_to_end() -> None:
+    roads = nx.MultiDiGraph()
+    for node, point in enumerate([(0, 0), (2, 0), (4, 0), (2, 2)]):
+        roads.add_node(node, pos=point)
+    for number, (u, v) in enumerate([(0, 1), (1, 2), (1, 3), (1, 2)]):
+        roads.add_edge(u, v, link=f"road {number}")
+    axes = plot_trip(roads, ["road 0", "road 1"], ["road 0", "road 2"], link="link")
+    assert curve(axes, "before") == ([0, 2, 2, 4], [0, 0, 0, 0])
+    assert curve(axes, "after") == ([0, 2, 2, 2], [0, 0, 0, 2])
+    assert curve(axes, "wrong symbol") == ([2], [1])
+    with pytest.raises(UnknownSymbol, match="after: position 2 is not a link of the graph"):
+        plot_trip(roads, ["road 0", "road 1"], ["road 0", "secret"], link="link")
+    with pytest.raises(InvalidArgument, match="the edge from 0 to 1 has no attribute 'id'"):
+        plot_trip(roads, ["road 0"], ["road 0"], link="id")
+
+
+def test_degrees_have_the_same_length_both_ways() -> None:
+    path = nx.path_graph(2)
+    north = {0: (10.0, 60.0), 1: (11.0, 60.0)}
+    assert plot_trip(path, [0, 1], [0, 1], positions=north, degrees=True).get_aspect() == (
+        pytest.approx(2)
+    )
+    assert plot_trip(path, [0, 1], [0, 1], positions=north).get_aspect() == 1
+
+
 def test_trip_zooms_into_large_networks() -> None:
     grid = nx.grid_2d_graph(30, 30)
     word = [(10, 10), (10, 11), (11, 11)]

@@ -1,0 +1,96 @@
+"""What all plots share: how they look, where they are drawn, and how they are saved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dpauto.errors import InvalidArgument, MissingDependency
+from dpauto.names import CALIBRATED, EXPONENTIAL, ONLINE, PERMUTE_AND_FLIP
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["FAINT", "INK", "STYLES", "axes_or_new", "save_plot"]
+
+#: Colour and marker of each mechanism, distinct in grey and for colour-blind readers.
+STYLES: Final[Mapping[str, tuple[str, str]]] = {
+    PERMUTE_AND_FLIP: ("#1d5fa6", "o"),
+    EXPONENTIAL: ("#c4602b", "s"),
+    ONLINE: ("#3d8361", "^"),
+    CALIBRATED: ("#7b4a9e", "D"),
+}
+INK: Final = "#1f2933"
+FAINT: Final = "#9aa5b1"
+
+_UNDATED: Final[Mapping[str, Mapping[str, str | None]]] = {
+    ".svg": {"Date": None, "Creator": None},
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+_RC: Final[Any] = {
+    "axes.edgecolor": "#7b8794",
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.size": 10.0,
+    "legend.frameon": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "dpauto",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """Return `ax`, or axes in a new figure of pyplot, so that notebooks and `show` find it."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot as plt
+        from matplotlib import rc_context
+    except ImportError:
+        raise MissingDependency("plots need matplotlib: pip install dpauto[plots]") from None
+    with rc_context(_RC):
+        return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def save_plot(axes: Axes, path: str | os.PathLike[str]) -> Path:
+    """Write the figure of `axes` to a file; the same plot gives the same bytes.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+        As returned by the plots.
+    path : str or path
+        The suffix says what is written: .svg, .png or .pdf. Nothing is left half-written.
+
+    Returns
+    -------
+    Path
+        `path`.
+
+    Raises
+    ------
+    InvalidArgument
+        If the suffix is another.
+    OSError
+        If the file cannot be written.
+    """
+    from matplotlib import rc_context
+
+    from dpauto.formats.files import writing
+
+    place = Path(path)
+    suffix = place.suffix.lower()
+    if suffix not in _UNDATED:
+        raise InvalidArgument("path must end in .svg, .png or .pdf")
+    # Time stamps and versions in the file would make every run's bytes differ.
+    figure: Any = axes.figure
+    with rc_context(_RC), writing(os.fspath(place)) as out:
+        figure.savefig(out, format=suffix[1:], dpi=150, metadata=_UNDATED[suffix])
+    return place
