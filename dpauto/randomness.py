@@ -286,7 +286,8 @@ class Tape:
 
     def at(self, index: int) -> tuple[int, int]:
         """Return (u, bits) of the uniform with this number."""
-        self._provide(index + 1)
+        if index >= len(self._words):
+            self._provide(index + 1)
         return self._read(index, self.bits), self.bits
 
     def uniforms(self, count: int) -> NDArray[np.uint64]:

@@ -59,12 +59,13 @@ def coarse_pass(bits: int) -> type[FloatPass]:
     class CoarsePass(FloatPass):
         unit = 2.0**-bits
 
-        def _descend(self, *arguments: Any) -> Iterator[tuple[int, Any]]:
+        # Layer by layer, so that each uses the errors of the one after it.
+        longest = 1
+
+        def _after(self, low: int, high: int, part: Any) -> None:
             # Seeded by the layer, because a layer may be computed twice.
-            for i, layer in super()._descend(*arguments):
-                errors = np.random.default_rng(i).uniform(-1, 1, len(layer))
-                layer *= 1 + (self.weights.degree + 5) * self.unit * errors
-                yield i, layer
+            errors = np.random.default_rng(low).uniform(-1, 1, part.shape)
+            part *= 1 + (self.weights.degree + 5) * self.unit * errors
 
     return CoarsePass
 

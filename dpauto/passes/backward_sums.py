@@ -9,29 +9,18 @@ carried sum.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dpauto.passes.layers import Undecided
-from dpauto.passes.weights import FloatArray
+from dpauto.passes.powers import ldexp, scaled
+from dpauto.passes.weights import FloatArray, view
 from dpauto.words import IntArray
 
-__all__ = ["BackwardSums", "ldexp"]
-
-
-def ldexp(values: FloatArray, shift: IntArray) -> FloatArray:
-    """Return values * 2**shift for shifts of any size; what is too large becomes infinite."""
-    with np.errstate(over="ignore"):
-        return np.ldexp(values, np.clip(shift, -4000, 4000).astype(np.int32))
-
-
-def _scaled(value: float, shift: int) -> float:
-    """The same for one number, without numpy's cost."""
-    try:
-        return math.ldexp(value, max(-4000, shift))
-    except OverflowError:
-        return math.inf
+__all__ = ["BackwardSums"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +31,7 @@ class _Stretch:
     last: int
     unit: int
     carried: float
-    sums: FloatArray
+    sums: Any
     absolute: float
 
 
@@ -70,10 +59,13 @@ class BackwardSums:
         scale: IntArray,
         spacing: int,
     ) -> None:
-        self._steps = steps
-        event = -(-(steps + 1) // spacing)
+        # Sums of a stretch differ by less than 2**800: none is lost beside the largest.
+        event = -(-(steps + 1) // (8 * spacing))
         starts = np.flatnonzero(np.diff(event, prepend=-1)).tolist()
-        self._starts = np.array(starts)
+        self._starts = starts
+        #: Number of the first edge of step i or later, for i = 0 … n.
+        last_step = int(steps[-1]) if len(steps) else -1
+        self._later = view(np.searchsorted(steps, np.arange(last_step + 2)))
         stretches: list[_Stretch] = []
         carried, absolute, unit = 0.0, 0.0, 0
         for first, last in zip(starts[::-1], [len(steps), *starts[:0:-1]], strict=True):
@@ -82,13 +74,13 @@ class BackwardSums:
             if carried > 0.0:
                 heights.append(unit + math.frexp(carried)[1])
             new = max(heights) if heights else int(scale[first:last].max())
-            carried, absolute = _scaled(carried, unit - new), _scaled(absolute, unit - new)
+            carried, absolute = scaled(carried, unit - new), scaled(absolute, unit - new)
             unit = new
             terms = ldexp(mantissa[first:last], exponent[first:last] - unit)
             sums = carried + np.cumsum(terms[::-1])
             absolute += float(ldexp(lost[first:last], scale[first:last] - unit).sum())
             absolute = absolute * (1 + 2**-20) + (last - first + 1) * 2.0**-1000
-            stretches.append(_Stretch(first, last, unit, carried, sums, absolute))
+            stretches.append(_Stretch(first, last, unit, carried, view(sums), absolute))
             carried = float(sums[-1])
         self._stretches = stretches[::-1]
 
@@ -113,24 +105,24 @@ class BackwardSums:
         Undecided
             Near a border.
         """
-        first = int(np.searchsorted(self._steps, i))
-        if first == len(self._steps):
+        if i >= len(self._later) - 1:
             return None
-        at = int(np.searchsorted(self._starts, first, side="right")) - 1
+        first = self._later[i]
+        at = bisect_right(self._starts, first) - 1
         stretch = self._stretches[at]
-        ways_out = float(stretch.sums[stretch.last - 1 - first])
-        total = ways_out + _scaled(1.0, -stretch.unit)
+        ways_out = stretch.sums[stretch.last - 1 - first]
+        total = ways_out + scaled(1.0, -stretch.unit)
         target = math.ldexp(u, -bits) * total
         margin = total * (2 * relative + 2.0 ** (1 - bits)) + 2 * stretch.absolute
         # The last edges come first, and staying, which weighs 1, comes last.
         if target > ways_out + margin:
             return None
         while True:
-            sums = stretch.sums[: stretch.last - first]
             if target > stretch.carried + margin:
-                k = int(np.searchsorted(sums, target + margin, side="right"))
-                before = sums[k - 1] if k else stretch.carried
-                if k == len(sums) or before >= target - margin:
+                count = stretch.last - first
+                k = bisect_right(stretch.sums, target + margin, hi=count)
+                before = stretch.sums[k - 1] if k else stretch.carried
+                if k == count or before >= target - margin:
                     raise Undecided
                 return stretch.last - 1 - k
             at += 1
@@ -138,5 +130,5 @@ class BackwardSums:
                 raise Undecided
             after = self._stretches[at]
             shift = stretch.unit - after.unit
-            target, margin = _scaled(target, shift), _scaled(margin, shift) + 2 * after.absolute
+            target, margin = scaled(target, shift), scaled(margin, shift) + 2 * after.absolute
             stretch, first = after, after.first

@@ -114,12 +114,18 @@ class BallLayers(Layers):
         """Draw the leaving edge; `Undecided` near a border."""
         return _choose(self._terms, uniform_ball(tape))
 
-    def choose_edge(self, i: int, state: int, tape: Tape, index: int) -> int:
-        """Draw the edge from `state` at layer i; `Undecided` near a border."""
-        a = self.weights.automaton
-        lo, hi = int(a.indptr[state]), int(a.indptr[state + 1])
-        terms = self._edge_weights(i, slice(lo, hi), self.layer(i + 1))
-        return lo + _choose(terms, uniform_ball(tape, index))
+    def detour(
+        self, i: int, state: int, written: IntArray, tape: Tape, first: int
+    ) -> tuple[int, int]:
+        """Walk on until the word ends or is back on w's run; `Undecided` near a border."""
+        a, run = self.weights.automaton, self.nearest.states
+        while i < len(written) and state != self.stop and not (run and run[i - 1] == state):
+            lo, hi = int(a.indptr[state]), int(a.indptr[state + 1])
+            terms = self._edge_weights(i, slice(lo, hi), self.layer(i + 1))
+            edge = lo + _choose(terms, uniform_ball(tape, first + i))
+            written[i], state = a.label[edge], int(a.head[edge])
+            i += 1
+        return i, state
 
     def choose_later(self, i: int, tape: Tape, index: int) -> int | None:
         """Draw where the word leaves w later; `Undecided` near a border."""

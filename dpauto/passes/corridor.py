@@ -18,7 +18,6 @@ layer, to Ū_i: since the next `radius` symbols from there are all wrong,
 from __future__ import annotations
 
 import dataclasses
-import math
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
@@ -29,9 +28,10 @@ import numpy as np
 from dpauto.arrays import Automaton, pointers
 from dpauto.passes.balls import BallLayers
 from dpauto.passes.draws import FloatLayers
-from dpauto.passes.floating import TOP, FloatPass
+from dpauto.passes.floating import FLOOR, TOP, FloatPass
 from dpauto.passes.layers import Layers, Undecided, uniform_ball
 from dpauto.passes.nearest import Leaving, WordItself
+from dpauto.passes.powers import scaled
 from dpauto.passes.weights import FloatArray, Weights
 from dpauto.randomness import Tape
 from dpauto.words import Alphabet, IntArray
@@ -238,33 +238,41 @@ class CorridorPass(FloatPass):
     def __init__(self, corridor: Corridor) -> None:
         self.corridor = corridor
         length = len(corridor.word)
-        self._reach = corridor.whole.reach(MOST_STEPS + 1)
-        #: Ū_i = mantissa * 2**power, exactly.
-        self.ceilings: list[tuple[float, int]] = [(1.0, 0)] * (length + 1)
-        #: A bound on all entries of a layer, inside and outside, likewise.
-        self._most: list[tuple[float, int]] = [(1.0, 0)] * (length + 1)
+        # A layer's bound comes from the one `radius` layers later.
+        self.longest = corridor.radius
         self._slack = 1 + 2**-30 + length * (corridor.weights.degree + 6) * 2**-52
-        self._event, self._scale, self._loss = -1, 0, 0.0
+        # `_slack` makes up for the roundings of `reach`, of the product with it and of the entries
+        # (lemma E6 of the error analysis).
+        self._reach = [h * self._slack for h in corridor.whole.reach(MOST_STEPS + 1)]
+        #: Ū_i = value * 2**power, exactly, as (value, power).
+        self.ceilings = [(1.0, 0)] * (length + 1)
+        #: Bounds on the largest entry of each layer, inside and outside, likewise.
+        self._most = [(1.0, 0)] * (length + 1)
         super().__init__(corridor.weights, corridor.word[np.newaxis], [corridor.nearest])
 
-    def _bound(self, i: int, layer: FloatArray) -> None:
-        steps = min(self.corridor.radius, self.length - i)
-        mantissa, power = self._most[i + steps]
-        # `_slack` makes up for the roundings of `reach`, of this product and of the entries
-        # (lemma E6 of the error analysis).
-        mantissa, more = math.frexp(mantissa * self._reach[steps] * self._slack)
-        power += more
-        self.ceilings[i] = (mantissa, power)
-        # The layer is still in the units of the one after it.
-        event = -(-(i + 1) // self._spacing)
-        if event != self._event:
-            self._event, self._scale = event, int(self._scales[event, 0])
-            self._loss = float(self._losses[event, 0]) * self._growth
-        if power - self._scale > TOP + 100:
+    def _before(self, low: int, high: int, part: FloatArray) -> None:
+        power, radius, last = self._power(low), self.corridor.radius, self.length
+        bounds = []
+        for i in range(low, high + 1):
+            steps = min(radius, last - i)
+            most, unit = self._most[i + steps]
+            # Raised where it might underflow; any bound will do.
+            bounds.append(max(FLOOR, scaled(most, unit - power) * self._reach[steps]))
+        if max(bounds) > 2.0 ** (TOP + 100):
             raise OverflowError("a corridor's bound is beyond the floats")
-        layer[0] = math.ldexp(mantissa, max(-2000, power - self._scale))
-        inside = float(np.maximum.reduce(layer)) * self._slack + self._loss
-        self._most[i] = (inside, self._scale)
+        part[:, 0] = bounds
+        self.ceilings[low : high + 1] = [(bound, power) for bound in bounds]
+
+    def _after(self, low: int, high: int, part: FloatArray) -> None:
+        power, slack = self._power(low), self._slack
+        loss = self._losses[-(-(low + 1) // self._spacing), 0].item() * self._growth
+        rows = self.weights.rows.item(high)
+        tops = np.maximum.reduce(part[:, :rows], axis=1).tolist()
+        self._most[low : high + 1] = [(top * slack + loss, power) for top in tops]
+
+    def _power(self, low: int) -> int:
+        """Of the units of a stretch that ends at layer `low`, before it is rescaled."""
+        return int(self._scales[-(-(low + 1) // self._spacing), 0])
 
 
 class _CorridorDraws(Layers):
@@ -273,6 +281,13 @@ class _CorridorDraws(Layers):
     corridor: Corridor
     ceilings: list[tuple[float, int]]
     stop = 0
+
+    def ceiling(self, i: int) -> arb:
+        """Ū_i, exactly."""
+        from flint import arb
+
+        value, power = self.ceilings[i]
+        return arb(value) * arb((1, power))
 
     def weight(self, word: IntArray) -> arb:
         """Return the weight of a global word."""
@@ -302,8 +317,7 @@ class _CorridorDraws(Layers):
         """Keep the proposal with probability V_i(head) / Ū_i, and complete it by the true V."""
         from flint import arb
 
-        mantissa, power = self.ceilings[i]
-        ceiling = uniform_ball(tape) * arb(mantissa) * arb((1, power))
+        ceiling = uniform_ball(tape) * self.ceiling(i)
         if i == len(written):
             value, rest = arb(int(self.corridor.whole.automaton.final[head])), None
         else:
@@ -384,10 +398,7 @@ class CorridorBalls(_CorridorDraws, BallLayers):
         super().__init__(corridor.weights, corridor.word, corridor.nearest)
 
     def _bound(self, i: int, layer: list[Any]) -> None:
-        from flint import arb
-
-        mantissa, power = self.ceilings[i]
-        layer[0] = arb(mantissa) * arb((1, power))
+        layer[0] = self.ceiling(i)
 
     def _beyond(self, i: int, head: int) -> Layers:
         weights, rest = self.corridor.beyond(i, head)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -64,32 +65,47 @@ class FloatLayers(Layers):
             raise Undecided
         return k
 
-    def choose_edge(self, i: int, state: int, tape: Tape, index: int) -> int:
-        """Draw the edge from `state` at layer i; `Undecided` near a border."""
+    def detour(
+        self, i: int, state: int, written: IntArray, tape: Tape, first: int
+    ) -> tuple[int, int]:
+        """Walk on until the word ends or is back on w's run; `Undecided` near a border."""
         w, block, width, b = self.weights, self._pass, self._pass.width, self._b
         indptr, head, label = w.views
-        lo, hi, symbol, z = indptr[state], indptr[state + 1], self._symbols[i], w.z
-        after = view(block.layer(i + 1))
-        total, reached = 0.0, []
-        for e in range(lo, hi):
-            weight = after[head[e] * width + b]
-            if w.costs is not None:
-                weight *= w.float_table[symbol, label[e]]
-            elif label[e] != symbol:
-                weight *= z
-            if w.times is not None:
-                weight *= w.times[e]
-            total += weight
-            reached.append(total)
-        u, bits = tape.at(index)
-        margin = total * (block.choice_error + 2.0 ** (1 - bits)) + block.choice_loss(i + 1, b)
-        target = math.ldexp(u, -bits) * total
-        for k, value in enumerate(reached):
-            if value > target + margin:
-                if k and reached[k - 1] >= target - margin:
-                    break
-                return int(lo + k)
-        raise Undecided
+        symbols, run, stop = self._symbols, self.nearest.states, self.stop
+        z, times, table = w.z, w.times, None if w.costs is None else w.float_table
+        error, scale = block.choice_error + 2.0 ** (1 - tape.bits), 2.0**-tape.bits
+        losses = self._choice_losses
+        while i < len(symbols) and state != stop and not (run and run[i - 1] == state):
+            after, symbol = view(block.layer(i + 1)), symbols[i]
+            lo, hi = indptr[state], indptr[state + 1]
+            total, reached = 0.0, []
+            for e in range(lo, hi):
+                weight = after[head[e] * width + b]
+                if table is not None:
+                    weight *= table[symbol, label[e]]
+                elif label[e] != symbol:
+                    weight *= z
+                if times is not None:
+                    weight *= times[e]
+                total += weight
+                reached.append(total)
+            target = tape.at(first + i)[0] * scale * total
+            margin = total * error + losses[i + 1]
+            k = bisect_right(reached, target + margin)
+            if k == len(reached) or (k and reached[k - 1] >= target - margin):
+                raise Undecided
+            written[i], state = label[lo + k], head[lo + k]
+            i += 1
+        return i, state
+
+    @cached_property
+    def _choice_losses(self) -> list[float]:
+        """What a choice among weights of layer i adds to its margin, by i."""
+        layers = np.arange(self._pass.length + 1)
+        losses: list[float] = self._pass.choice_losses(
+            layers, np.full_like(layers, self._b)
+        ).tolist()
+        return losses
 
     @cached_property
     def _backward(self) -> BackwardSums:
@@ -197,8 +213,8 @@ def _choose_edges(
     weights[labels[state] != block.words[column, i][:, np.newaxis]] *= block.weights.z
     reached = np.cumsum(weights, axis=1)
     total = reached[:, -1]
-    loss = 2.0 * block.weights.degree * block.losses(np.full(len(state), i + 1), column)
-    margin = total * (block.choice_error + 2.0**-52) + loss
+    losses = block.choice_losses(np.full(len(state), i + 1), column)
+    margin = total * (block.choice_error + 2.0**-52) + losses
     target = uniform * total
     edge = (reached <= (target + margin)[:, np.newaxis]).sum(axis=1)
     before = np.where(edge > 0, reached[np.arange(len(state)), edge - 1], -np.inf)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpauto.arrays import ragged, sparse_tools
-from dpauto.passes.backward_sums import BackwardSums, ldexp
+from dpauto.passes.backward_sums import BackwardSums
 from dpauto.passes.nearest import Nearest
-from dpauto.passes.weights import FloatArray, Weights, stride_for, view
+from dpauto.passes.powers import ldexp
+from dpauto.passes.weights import FloatArray, Weights, stride_for
 from dpauto.words import IntArray
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ TOP = 880
 #: ... and sets to 0 what is then below this one. Between two rescalings no entry moves by more
 #: than 2**100 either way, so none becomes infinite or subnormal.
 FLOOR = 2.0**-900
+
+#: Layers that are prepared together take no more, where they are several.
+STRETCH_BYTES = 2**21
 
 
 class FloatPass:
@@ -49,6 +53,9 @@ class FloatPass:
     #: Unit roundoff; a test makes it coarse.
     unit = 2.0**-53
 
+    #: Most layers that are prepared together.
+    longest = 64
+
     def __init__(
         self,
         weights: Weights,
@@ -61,10 +68,13 @@ class FloatPass:
         self._size = weights.automaton.n_states * self.width
         self._stride = stride_for(self.length, 8 * self._size, memory)
         kept = -(-self.length // self._stride)
-        self._memory = _borrow(kept * self._size)
+        extra = self._stride if self._stride > 1 else 0
+        self._memory = _borrow((kept + extra) * self._size)
+        rows = self._memory[: (kept + extra) * self._size].reshape(kept + extra, self._size)
         #: Kept layers, shape (kept, N * B): every stride-th and the last.
-        self.kept = self._memory[: kept * self._size].reshape(kept, self._size)
-        self._segment: tuple[int, FloatArray] = (-1, self.kept[:0])
+        self.kept = rows[:kept]
+        #: Where the layers first, first + 1, … between two kept ones are, for one `first`.
+        self._segment, self._first = rows[kept:], -1
         self._spacing = weights.spacing
         events = self.length // self._spacing + 2
         self._scales = np.zeros((events, self.width), dtype=np.int64)
@@ -101,10 +111,9 @@ class FloatPass:
         """Bound on the error of a choice among edges, in parts of their total weight (E4)."""
         return 2 * self.relative(1) + (4 * self.weights.degree + 8) * self.unit
 
-    def choice_loss(self, i: int, b: int) -> float:
-        """What is added to `choice_error` for weights that come from layer i of word b."""
-        loss = float(self._losses[-(-i // self._spacing), b]) * self._growth + self._underflow
-        return 2.0 * self.weights.degree * loss
+    def choice_losses(self, layers: IntArray, words: IntArray) -> FloatArray:
+        """What is added to `choice_error` for weights that come from these layers."""
+        return 2.0 * self.weights.degree * self.losses(layers, words)
 
     @cached_property
     def _underflow(self) -> float:
@@ -118,88 +127,112 @@ class FloatPass:
     def _run(self) -> None:
         w, n = self.weights, self.length
         last = self.kept[-1]
+        last[:] = 0.0
         last.reshape(-1, self.width)[: w.rows[n]] = w.automaton.final[: w.rows[n], np.newaxis]
-        spare = [np.zeros(self._size), np.zeros(self._size)] if self._stride > 1 else []
-        stride, kept, collect = self._stride, list(self.kept), self._collector()
-        collect(n, last)
-        if stride == 1:
-            place = [last, *kept].__getitem__
-        else:
-            place = lambda i: spare[i % 2] if i % stride else kept[i // stride - 1]  # noqa: E731
-        for i, layer in self._descend(n, 1, last, place):
-            collect(i, layer)
+        if self._stride == 1:
+            self._descend(n, last, self.kept[:-1])
+            self._collect(1, self.kept)
+            return
+        self._collect(n, self.kept[-1:])
+        for first in range((n - 1) // self._stride * self._stride, -1, -self._stride):
+            self._collect(max(first, 1), self._fill(first))
+            if first:
+                self.kept[first // self._stride - 1] = self._segment[0]
 
-    def _descend(
-        self, top: int, bottom: int, after: FloatArray, place: Callable[[int], FloatArray]
-    ) -> Iterator[tuple[int, FloatArray]]:
-        """Compute layers top - 1 … bottom from layer `top`, each into ``place(i)``."""
-        w, width, size = self.weights, self.width, self.weights.automaton.n_states
+    def _descend(self, top: int, after: FloatArray, block: FloatArray) -> None:
+        """Compute the layers below layer `top`, which is `after`, into the rows of `block`.
+
+        Python's own steps cost as much as a product with a small matrix, so layers are prepared a
+        stretch at a time.
+        """
+        bottom, w = top - len(block), self.weights
+        rows_at, raised, product = w.rows.tolist(), self._raised, self._product()
+        inverse = 1.0 / w.z if raised else 0.0
+        for low, high in self._stretches(bottom, top):
+            part = block[low - bottom : high - bottom + 1]
+            part[:, : rows_at[high] * self.width] = 0.0
+            self._before(low, high, part)
+            for i, layer in zip(range(high, low - 1, -1), part[::-1], strict=True):
+                if raised:
+                    at = raised[i]
+                    saved = after[at]
+                    after[at] = saved * inverse
+                    product(i, rows_at[i], after, layer)
+                    after[at] = saved
+                else:
+                    product(i, rows_at[i], after, layer)
+                    if w.costs is None:
+                        self._match(i, rows_at[i], after, layer)
+                after = layer
+            self._after(low, high, part)
+            if low % self._spacing == 0:
+                rows = rows_at[low]
+                self._rescale(low, after[: rows * self.width].reshape(rows, self.width))
+
+    def _stretches(self, bottom: int, top: int) -> Iterator[tuple[int, int]]:
+        """Cut the layers from `bottom` to before `top` into (low, high), the highest first.
+
+        A rescaled layer is the lowest of its stretch.
+        """
+        longest = max(1, min(self.longest, STRETCH_BYTES // (8 * self._size)))
+        high = top - 1
+        while high >= bottom:
+            low = max(bottom, high - high % self._spacing, high - longest + 1)
+            yield low, high
+            high = low - 1
+
+    def _before(self, low: int, high: int, part: FloatArray) -> None:
+        """Set what the products of these layers leave alone; nothing in a pass over everything."""
+
+    def _after(self, low: int, high: int, part: FloatArray) -> None:
+        """Look at these layers before a rescaling; nothing to see in a pass over everything."""
+
+    def _product(self) -> Callable[[int, int, FloatArray, FloatArray], None]:
+        """What adds to the first rows of layer i the products of layer i + 1."""
+        w, words = self.weights, self.words
+        tools, size, width = sparse_tools(), w.automaton.n_states, self.width
         indptr, head = w.indices
-        rows_at, spacing = w.rows.tolist(), self._spacing
-        data = w.uniform_data if w.costs is None else None
-        raised = self._raised() if w.costs is None else None
-        match, inverse = self._matcher(), 1.0 / w.z if raised else 0.0
-        bounded = type(self)._bound is not FloatPass._bound
-        product, products = sparse_tools().csr_matvec, sparse_tools().csr_matvecs
-        for i in range(top - 1, bottom - 1, -1):
-            layer, rows = place(i), rows_at[i]
-            layer[: rows * width] = 0.0
-            values = data if data is not None else self._edge_data(i, rows)
-            if raised:
-                at = raised[i]
-                saved = after[at]
-                after[at] = saved * inverse
-            if width == 1:
-                product(rows, size, indptr, head, values, after, layer)
-            else:
-                products(rows, size, width, indptr, head, values, after, layer)
-            if raised:
-                after[at] = saved
-            elif data is not None:
-                match(i, rows, after, layer)
-            if bounded:
-                self._bound(i, layer[:rows])
-            if i % spacing == 0:
-                self._rescale(i, layer[: rows * width].reshape(rows, width))
-            yield i, layer
-            after = layer
+        if w.costs is not None:
+            table, label = w.float_table, w.automaton.label
 
-    def _bound(self, i: int, layer: FloatArray) -> None:
-        """Set the entry of layer i that stands for states the pass leaves out."""
+            def with_costs(i: int, rows: int, after: FloatArray, layer: FloatArray) -> None:
+                values = table[int(words[0, i])][label[: indptr[rows]]]
+                tools.csr_matvec(rows, size, indptr, head, values, after, layer)
 
-    def _edge_data(self, i: int, rows: int) -> FloatArray:
-        """Weights of the edges at layer i under symbol costs."""
-        labels = self.weights.automaton.label[: self.weights.indices[0][rows]]
-        data: FloatArray = self.weights.float_table[int(self.words[0, i])][labels]
-        return data
+            return with_costs
+        data, vector, block = w.uniform_data, tools.csr_matvec, tools.csr_matvecs
+        if width == 1:
+            return lambda _, rows, after, layer: vector(
+                rows, size, indptr, head, data, after, layer
+            )
+        return lambda _, rows, after, layer: block(
+            rows, size, width, indptr, head, data, after, layer
+        )
 
-    def _matcher(self) -> Callable[[int, int, FloatArray, FloatArray], None]:
-        """What raises the weight of the edges that carry the true symbol from z to 1."""
-        w, width, words = self.weights, self.width, self.words
+    def _match(self, i: int, rows: int, after: FloatArray, layer: FloatArray) -> None:
+        """Raise the weight of the edges that carry the true symbol from z to 1."""
+        w, width, symbols = self.weights, self.width, self.words[:, i]
         pointer, tails, heads = w.matching
-        factor = 1.0 - w.z
+        edges = ragged(pointer[symbols], pointer[symbols + 1])
+        column = np.repeat(np.arange(width), pointer[symbols + 1] - pointer[symbols])
+        inside = tails[edges] < rows
+        edges, column = edges[inside], column[inside]
+        entries = tails[edges] * width + column
+        gain = (1.0 - w.z) * after[heads[edges] * width + column]
+        if w.same_label == 1:
+            layer[entries] += gain
+        else:
+            np.add.at(layer, entries, gain)
 
-        def block(i: int, rows: int, after: FloatArray, layer: FloatArray) -> None:
-            symbols = words[:, i]
-            edges = ragged(pointer[symbols], pointer[symbols + 1])
-            column = np.repeat(np.arange(width), pointer[symbols + 1] - pointer[symbols])
-            inside = tails[edges] < rows
-            edges, column = edges[inside], column[inside]
-            entries = tails[edges] * width + column
-            gain = factor * after[heads[edges] * width + column]
-            if w.same_label == 1:
-                layer[entries] += gain
-            else:
-                np.add.at(layer, entries, gain)
-
-        return block
-
+    @cached_property
     def _raised(self) -> list[Any] | None:
         """For a chain, the entries of layer i + 1 whose states the true symbols of step i lead to.
 
         Dividing them by z for the time of a product gives the edges into them the weight 1, at less
-        cost than `_matcher`. None if a symbol leads to several states, or z is too small.
+        cost than `_match`. None with costs, if a symbol leads to several states, or z is too small.
         """
+        if self.weights.costs is not None:
+            return None
         states = self.weights.automaton.state_of_symbol
         if states is None or self.weights.loses:
             return None
@@ -224,9 +257,11 @@ class FloatPass:
             lost = self._losses[event + 1] * self._growth + self._underflow
             # Rounded up: a bound that is tiny must not become 0.
             self._losses[event] = np.ldexp(lost, shift) + (lost > 0) * 2.0**-1000
-        tiny = layer < FLOOR
-        self._losses[event] += np.where((tiny & (layer > 0)).any(axis=axis), FLOOR, 0.0)
-        layer[tiny] = 0.0
+        tiny = (layer < FLOOR) & (layer > 0)
+        some = tiny.any(axis=axis)
+        if some.any():
+            self._losses[event] += np.where(some, FLOOR, 0.0)
+            layer[tiny] = 0.0
 
     def layer(self, i: int) -> FloatArray:
         """Return layer i, computed again from the next kept one if need be; shape (N * B,)."""
@@ -235,36 +270,20 @@ class FloatPass:
             found = self.kept[-1 if i == self.length else i // self._stride - 1]
             return found
         first = i // self._stride * self._stride
-        if self._segment[0] != first:
-            top = min(self.length, first + self._stride)
-            block = np.zeros((top - first - 1, self._size))
-            for _ in self._descend(top, first + 1, self.layer(top), lambda j: block[j - first - 1]):
-                pass
-            self._segment = (first, block)
-        found = self._segment[1][i - first - 1]
+        if first != self._first:
+            self._fill(first)
+        found = self._segment[i - first]
         return found
 
+    def _fill(self, first: int) -> FloatArray:
+        """Compute the layers from `first`, or 1, to the next kept one; return them."""
+        top, bottom = min(self.length, first + self._stride), max(first, 1)
+        block = self._segment[bottom - first : top - first]
+        self._descend(top, self.layer(top), block)
+        self._first = first
+        return block
+
     # -- leaving edges ----------------------------------------------------------------------------
-
-    def _collector(self) -> Callable[[int, FloatArray], None]:
-        """What copies the entries at the heads of leaving edges while their layer is at hand."""
-        entries = self._heads * self.width + self._columns
-        order = np.argsort(self._steps, kind="stable")
-        entries = entries[order]
-        pointer = np.searchsorted(self._steps[order], np.arange(self.length + 1)).tolist()
-        gathered = self._gathered
-        entry, target, place = view(entries), view(gathered), view(order)
-
-        def collect(i: int, layer: FloatArray) -> None:
-            lo, hi = pointer[i - 1], pointer[i]
-            if hi - lo > 12:
-                gathered[order[lo:hi]] = layer[entries[lo:hi]]
-            else:
-                value = view(layer)
-                for k in range(lo, hi):
-                    target[place[k]] = value[entry[k]]
-
-        return collect
 
     def _list_leaving(self) -> None:
         """Put the leaving edges of all words into one list, word after word."""
@@ -273,8 +292,21 @@ class FloatPass:
         self._bounds = np.concatenate(([0], np.cumsum(sizes)))
         self._columns = np.repeat(np.arange(self.width), sizes)
         self._steps = np.concatenate([near.steps for near in leaving])
-        self._heads = np.concatenate([near.head for near in leaving])
+        heads = np.concatenate([near.head for near in leaving])
         self._gathered = np.empty(len(self._steps))
+        # By step, for `_collect`: places in the list, and entries in a table of layers 1 … n.
+        self._order = np.argsort(self._steps, kind="stable")
+        entries = self._steps * self._size + heads * self.width + self._columns
+        self._entries = entries[self._order]
+        self._pointer = np.searchsorted(
+            self._steps[self._order], np.arange(self.length + 1)
+        ).tolist()
+
+    def _collect(self, low: int, block: FloatArray) -> None:
+        """Copy the entries at the heads of leaving edges from layer `low` and those above it."""
+        edges = slice(self._pointer[low - 1], self._pointer[low - 1 + len(block)])
+        entries = self._entries[edges] - (low - 1) * self._size
+        self._gathered[self._order[edges]] = block.reshape(-1)[entries]
 
     def _weigh_leaving(self) -> None:
         """Weigh the words that leave T by each edge, per word in units of 2**common (E3)."""

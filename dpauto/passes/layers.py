@@ -83,10 +83,18 @@ class Layers(ABC):
         """Draw the edge by which a word outside T leaves it, in proportion to the words' weight."""
 
     @abstractmethod
-    def choose_edge(self, i: int, state: int, tape: Tape, index: int) -> int:
-        """Draw the edge from `state` at layer i, in proportion to the completions' weight.
+    def detour(
+        self, i: int, state: int, written: IntArray, tape: Tape, first: int
+    ) -> tuple[int, int]:
+        """Walk from `state` at layer i to the word's end, the run of w, or the state `stop`.
 
-        It reads the uniform with number `index`.
+        Every step draws an edge in proportion to the completions' weight. The one from layer j
+        reads the uniform with number first + j.
+
+        Returns
+        -------
+        tuple
+            The layer and the state at which the detour ended.
         """
 
     @abstractmethod
@@ -108,7 +116,6 @@ class Layers(ABC):
             The layer at which the walk ended: n, or where it met the state `stop`.
         """
         n, leaving, run = len(self.word), self.nearest.leaving, self.nearest.states
-        label, head = self.weights.views[2], self.weights.views[1]
         first = tape.reserve(n - i) - i
         while i < n and state != self.stop:
             if run is not None and state == run[i - 1]:
@@ -120,9 +127,7 @@ class Layers(ABC):
                     written[i], state = leaving.label[k], int(leaving.head[k])
                     i += 1
             else:
-                edge = self.choose_edge(i, state, tape, first + i)
-                written[i], state = label[edge], head[edge]
-                i += 1
+                i, state = self.detour(i, state, written, tape, first)
         return i
 
     def draw_outside(self, tape: Tape) -> IntArray | None:
