@@ -23,6 +23,9 @@ __all__ = [
     "sampled_neighbours",
 ]
 
+#: Counts that are held at a time, at most.
+BLOCK_CELLS = 20_000_000
+
 #: The seed of public samples: the same words, hence the same warning, every time.
 SEED = 0
 
@@ -116,13 +119,11 @@ def neighbour_report(
     ((1, 0), 0.5)
     """
     b = parse_adjacency(adjacency)
-    counts = tuple(
-        tuple(nearby_counts(language, language.encode(w, name=f"words: word {row}"), b)[1:])
-        for row, w in enumerate(words, 1)
-    )
-    if not counts:
+    numbers = [language.encode(w, name=f"words: word {row}") for row, w in enumerate(words, 1)]
+    if not numbers:
         raise InvalidArgument("words must hold at least one word")
-    return NeighbourReport(b, counts)
+    counts = nearby_counts(language, np.stack(numbers), b)
+    return NeighbourReport(b, tuple(tuple(near[1:]) for near in counts))
 
 
 def sampled_neighbours(
@@ -182,35 +183,60 @@ def _walk(language: Language, tape: Tape) -> list[int]:
     return numbers
 
 
-def nearby_counts(language: Language, word: IntArray, limit: int) -> list[int]:
-    """Return N_0 … N_limit, the words of L at each distance up to `limit`, exactly.
+def nearby_counts(language: Language, words: IntArray, limit: int) -> list[list[int]]:
+    """Return N_0 … N_limit of each word: the words of L at each distance up to `limit`, exactly.
 
     Parameters
     ----------
     language : Language
-    word : int array, shape (n,)
-        Symbol numbers; the word need not be feasible.
+    words : int array, shape (k, n)
+        Symbol numbers; the words need not be feasible.
     limit : int
         At least 0; capped at n.
     """
     limit = min(limit, language.length)
     if language.is_all_words:
-        return language.level_counts(language.decode(word))[: limit + 1]
+        return [language.level_counts(language.decode(word))[: limit + 1] for word in words]
+    width = max(1, BLOCK_CELLS // (language.automaton.n_edges * (limit + 1) or 1))
+    counts: list[list[int]] = []
+    for first in range(0, len(words), width):
+        counts += _nearby_together(language, words[first : first + width], limit)
+    return counts
+
+
+def _nearby_together(language: Language, words: IntArray, limit: int) -> list[list[int]]:
+    """Count for some words side by side: a place is a word and a state."""
+    a, size = language.automaton, language.automaton.n_states
+    starts = [_starts(language, word, limit) for word in words]
+    owner = np.repeat(np.arange(len(words)), [len(heads) for heads, _ in starts])
+    heads = np.concatenate([heads for heads, _ in starts])
+    wrong = np.concatenate([wrong for _, wrong in starts])
+    one = np.zeros((len(heads), limit + 1), dtype=np.int64)
+    one[:, 0] = 1
+    places, counts = _step(owner * size + heads, wrong, one)
+    for i in range(1, language.length):
+        owner, states = np.divmod(places, size)
+        edges = a.out_edges(states)
+        origin = np.repeat(np.arange(len(states)), a.indptr[states + 1] - a.indptr[states])
+        owner = owner[origin]
+        heads, wrong = owner * size + a.head[edges], a.label[edges] != words[owner, i]
+        places, counts = _step(heads, wrong, counts[origin])
+    owner, states = np.divmod(places, size)
+    ends = a.final[states]
+    totals = np.zeros((len(words), limit + 1), dtype=object)
+    np.add.at(totals, owner[ends], counts[ends].astype(object))
+    return [[int(total) for total in row] for row in totals]
+
+
+def _starts(language: Language, word: IntArray, limit: int) -> tuple[IntArray, BoolArray]:
+    """Return where a word's first symbol may lead, and whether that symbol is wrong."""
     a, n = language.automaton, language.length
     heads, wrong = a.start_head, a.start_label != word[0]
     if 1 <= limit <= n - 1:
         # Any state may start: go on only with those that come back to the word in time.
         useful = ~wrong | np.isin(heads, _soon_right(language, word, 1, limit - 1))
         heads, wrong = heads[useful], wrong[useful]
-    one = np.zeros((len(heads), limit + 1), dtype=np.int64)
-    one[:, 0] = 1
-    states, counts = _step(heads, wrong, one)
-    for i in range(1, n):
-        edges = a.out_edges(states)
-        origin = np.repeat(np.arange(len(states)), a.indptr[states + 1] - a.indptr[states])
-        states, counts = _step(a.head[edges], a.label[edges] != word[i], counts[origin])
-    ends = counts[a.final[states]].astype(object)
-    return [int(total) for total in ends.sum(axis=0)] if len(ends) else [0] * (limit + 1)
+    return heads, wrong
 
 
 def _soon_right(language: Language, word: IntArray, i: int, errors: int) -> IntArray:
@@ -233,9 +259,10 @@ def _step(heads: IntArray, wrong: BoolArray, counts: IntArray) -> tuple[IntArray
     heads, moved = heads[alive], moved[alive]
     if not len(heads):
         return heads, moved
-    if moved.dtype != object and float(moved.max()) * len(heads) >= 2**62:
-        moved = moved.astype(object)
     order = np.argsort(heads, kind="stable")
     heads = heads[order]
     first = np.flatnonzero(np.concatenate(([True], np.diff(heads) != 0)))
+    most = int(np.diff(first, append=len(heads)).max())
+    if moved.dtype != object and float(moved.max()) * most >= 2**62:
+        moved = moved.astype(object)
     return heads[first], np.add.reduceat(moved[order], first, axis=0)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from unittest import mock
 
+import numpy as np
 import oracles
 import pytest
 import strategies
@@ -11,19 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpauto import InvalidArgument, Language, MarkovChain, neighbour_report
-from dpauto.accuracy import NeighbourReport, sampled_neighbours
+from dpauto.accuracy import NeighbourReport, neighbours, sampled_neighbours
 from dpauto.accuracy.neighbours import nearby_counts
 
 
-@given(strategies.languages(), st.integers(0, 5), st.data())
+@given(strategies.languages(), st.integers(0, 5), st.sampled_from([1, 100, 10**6]), st.data())
 @settings(max_examples=80)
 def test_counts_by_enumeration(
-    found: tuple[Language, list[oracles.Word]], limit: int, data: st.DataObject
+    found: tuple[Language, list[oracles.Word]], limit: int, cells: int, data: st.DataObject
 ) -> None:
     language, words = found
-    w = data.draw(strategies.words(language.alphabet, language.length))
-    expected = oracles.level_counts(words, w)[: limit + 1]
-    assert nearby_counts(language, language.encode(w), limit) == expected
+    one = strategies.words(language.alphabet, language.length)
+    asked = data.draw(st.lists(one, min_size=1, max_size=5))
+    expected = [oracles.level_counts(words, w)[: limit + 1] for w in asked]
+    numbers = np.stack([language.encode(w) for w in asked])
+    # However many words are counted side by side.
+    with mock.patch.object(neighbours, "BLOCK_CELLS", cells):
+        assert nearby_counts(language, numbers, limit) == expected
 
 
 def test_counts_beyond_64_bits() -> None:
@@ -35,7 +41,10 @@ def test_counts_beyond_64_bits() -> None:
     everything = Language.all_words(range(40), 60)
     expected = everything.level_counts(w)[:13]
     assert expected[12] > 2**100
-    assert nearby_counts(language, language.encode(w), 12) == expected
+    # Words with counts of all sizes do not disturb each other.
+    other = [0] * 59 + [1]
+    numbers = np.stack([language.encode(w), language.encode(other)])
+    assert nearby_counts(language, numbers, 12) == [expected, expected]
 
 
 def test_a_report_says_who_is_alone() -> None:
