@@ -6,7 +6,8 @@ from typing import Any
 
 from dpauto.batch.engine import Block
 from dpauto.batch.plan import ReleasePlan
-from dpauto.errors import DuplicateRecord, EmptyLanguage, InvalidArgument, InvalidWord
+from dpauto.batch.records import id_occurs_twice
+from dpauto.errors import EmptyLanguage, InvalidArgument, InvalidWord
 from dpauto.formats.arrow import WordColumn, require_pyarrow, texts_of_column
 
 __all__ = ["release_batch"]
@@ -100,10 +101,7 @@ def _block(batch: Any, words: WordColumn, plan: ReleasePlan) -> Block:
             raise InvalidWord(f"row {row}, column {plan.record_column}: the id is missing")
         records = [record for record in ids if record is not None]
         if len(set(records)) < len(records):
-            raise DuplicateRecord(
-                f"column {plan.record_column}: an id occurs twice; two trips of one id would share"
-                " their random bits"
-            )
+            raise id_occurs_twice(plan.record_column)
     return Block(rows, words.texts(batch.column(plan.column)), records)
 
 

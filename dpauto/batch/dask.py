@@ -9,8 +9,10 @@ from dpauto.batch.batches import release_batch
 from dpauto.batch.engine import TRIP_ERRORS, Block, Result
 from dpauto.batch.frames import adapted
 from dpauto.batch.plan import ReleasePlan
+from dpauto.batch.records import id_occurs_twice
 from dpauto.batch.workers import Pending
 from dpauto.errors import InvalidArgument, InvalidWord, MissingDependency
+from dpauto.formats.symbols import text_of
 
 __all__ = ["DaskWorkers", "release_dask"]
 
@@ -109,7 +111,7 @@ class DaskWorkers:
         self.close()
 
 
-def release_dask(frame: Any, *, plan: ReleasePlan) -> Any:
+def release_dask(frame: Any, *, plan: ReleasePlan, check_records: bool = True) -> Any:
     """Release the words of a Dask DataFrame, partition by partition.
 
     Lazy, as everything in Dask: words are released each time a result is computed, so the plan has
@@ -120,8 +122,11 @@ def release_dask(frame: Any, *, plan: ReleasePlan) -> Any:
     frame : dask.dataframe.DataFrame
         Its words are text, or lists of strings or integers.
     plan : ReleasePlan
-        With `KeyedBits` (or, for experiments, a seed) and a `record_column`. Ids must be distinct
-        over all partitions; that is only checked within each.
+        With `KeyedBits` (or, for experiments, a seed) and a `record_column`.
+    check_records : bool, optional
+        Whether to look for ids that occur twice first, at the price of one more computation over
+        the column of ids. They are spread over as many groups as there are partitions, so no
+        worker holds all of them.
 
     Returns
     -------
@@ -130,14 +135,31 @@ def release_dask(frame: Any, *, plan: ReleasePlan) -> Any:
     Raises
     ------
     InvalidArgument
-        If the plan has no key.
+        If the plan has no key, or a column is missing.
+    DuplicateRecord
+        If an id occurs twice.
     """
     if plan.record_column is None or not (plan.keyed or plan.seeded):
         raise InvalidArgument(
             "plan: Dask runs tasks again when a worker is lost, and each run would be one more"
             " release; give KeyedBits and a record_column"
         )
+    for column in (plan.column, plan.record_column):
+        if column not in frame.columns:
+            raise InvalidArgument(
+                f"plan: there is no column {column!r}; the columns are"
+                f" {', '.join(map(str, frame.columns))}"
+            )
+    if check_records and _has_duplicates(frame[plan.record_column]):
+        raise id_occurs_twice(plan.record_column)
     return frame.map_partitions(_released, plan, meta=frame._meta)
+
+
+def _has_duplicates(ids: Any) -> bool:
+    """Whether two rows of a Dask column have one id; missing ids are refused when released."""
+    texts = ids.dropna().map(text_of, meta=(ids.name, object))
+    counts = texts.value_counts(sort=False, split_out=texts.npartitions)
+    return bool((counts > 1).any().compute())
 
 
 def _released(part: Any, plan: ReleasePlan) -> Any:

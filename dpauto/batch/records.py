@@ -8,7 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SeenRecords"]
+from dpauto.errors import DuplicateRecord
+
+__all__ = ["SeenRecords", "id_occurs_twice"]
+
+
+def id_occurs_twice(column: str) -> DuplicateRecord:
+    """Return the error for a column of ids in which one occurs twice, wherever that is found."""
+    return DuplicateRecord(
+        f"column {column}: an id occurs twice; two trips of one id would share their random bits"
+    )
 
 
 class SeenRecords:

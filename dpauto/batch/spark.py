@@ -8,7 +8,8 @@ from typing import Any
 
 from dpauto.batch.batches import release_batch
 from dpauto.batch.plan import ReleasePlan
-from dpauto.errors import DuplicateRecord, InvalidArgument, MissingDependency
+from dpauto.batch.records import id_occurs_twice
+from dpauto.errors import InvalidArgument, MissingDependency
 
 __all__ = ["release_spark"]
 
@@ -62,12 +63,11 @@ def release_spark(frame: Any, *, plan: ReleasePlan, check_records: bool = True) 
                 f"plan: there is no column {column!r}; the columns are {', '.join(frame.columns)}"
             )
     if check_records:
-        ids = frame.groupBy(functions.col(f"`{plan.record_column}`").cast("string"))
-        if ids.count().where("count > 1").limit(1).count():
-            raise DuplicateRecord(
-                f"column {plan.record_column}: an id occurs twice; two trips of one id would share"
-                " their random bits"
-            )
+        ids = functions.col(f"`{plan.record_column}`")
+        # Rows without an id are refused when they are released.
+        named = frame.where(ids.isNotNull()).groupBy(ids.cast("string"))
+        if named.count().where("count > 1").limit(1).count():
+            raise id_occurs_twice(plan.record_column)
     return frame.mapInArrow(partial(_released, plan), frame.schema)
 
 

@@ -13,7 +13,13 @@ import pytest
 
 from dpauto import KeyedBits, MarkovChain, ReleasePlan, release_dask, release_table
 from dpauto.batch import DaskWorkers, release_trips, running
-from dpauto.errors import InvalidArgument, MissingDependency, UnknownSymbol
+from dpauto.errors import (
+    DuplicateRecord,
+    InvalidArgument,
+    InvalidWord,
+    MissingDependency,
+    UnknownSymbol,
+)
 from dpauto.formats import open_trips
 
 distributed = pytest.importorskip("distributed")
@@ -109,6 +115,31 @@ def test_frames_on_a_cluster(cluster: Any) -> None:
     assert found["note"].tolist() == frame["note"].tolist()
     with pytest.raises(InvalidArgument, match="one more release"):
         release_dask(dd.from_pandas(frame, npartitions=4), plan=plan(rng=None))
+
+
+@pytest.mark.parametrize("ids", [[1, 2, 3, 4, 5, 1], ["a", "b", "a", "c", "d", "e"], [1, "1", 2]])
+def test_an_id_that_occurs_in_two_partitions_is_found(cluster: Any, ids: list[Any]) -> None:
+    pd: Any = pytest.importorskip("pandas")
+    dd: Any = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame({"id": pd.Series(ids, dtype=object), "trip": ["a b a"] * len(ids)})
+    with distributed.Client(cluster):
+        parts = dd.from_pandas(frame, npartitions=3)
+        with pytest.raises(DuplicateRecord, match="column id: an id occurs twice"):
+            release_dask(parts, plan=plan())
+        # Whoever knows better may save the computation.
+        release_dask(parts, plan=plan(), check_records=False)
+        with pytest.raises(InvalidArgument, match="no column 'trip'; the columns are id, walk"):
+            release_dask(parts.rename(columns={"trip": "walk"}), plan=plan())
+
+
+def test_ids_that_are_missing_are_not_taken_for_equal(cluster: Any) -> None:
+    pd: Any = pytest.importorskip("pandas")
+    dd: Any = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame({"id": ["x", None, "y", None], "trip": ["a b a"] * 4})
+    with distributed.Client(cluster):
+        lazy = release_dask(dd.from_pandas(frame, npartitions=2), plan=plan())
+        with pytest.raises(InvalidWord, match="column id: the id is missing"):
+            lazy.compute()
 
 
 def test_a_cluster_of_this_machine_from_the_command_line(run: Any, table: Path) -> None:
