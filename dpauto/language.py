@@ -279,6 +279,10 @@ class Language(Drawable):
         """
         return self._runs.find(word)
 
+    def runs(self, words: IntArray) -> list[IntArray | None]:
+        """Return `run` of every word of a table, shape (B, n)."""
+        return self._runs.find_all(words)
+
     @cached_property
     def _runs(self) -> RunFinder:
         return RunFinder(self.automaton)

@@ -36,35 +36,49 @@ class RunFinder:
         int array, shape (n,), or None
             Entry 0 numbers the start's edges, the others the automaton's edges.
         """
+        return self.find_all(word[np.newaxis])[0]
+
+    def find_all(self, words: IntArray) -> list[IntArray | None]:
+        """Return the accepting run of each word, None where it has none.
+
+        Parameters
+        ----------
+        words : int array, shape (B, n)
+        """
         a = self._automaton
         states = a.state_of_symbol
         # Keys of pairs of states have to fit into 64 bits.
         if states is not None and a.n_states < 2**31:
-            return self._by_keys(states[word])
-        return _deterministic(a, word) if a.is_deterministic else _unambiguous(a, word)
+            return self._by_keys(states[words])
+        find = _deterministic if a.is_deterministic else _unambiguous
+        return [find(a, word) for word in words]
 
     @cached_property
     def _edge_keys(self) -> tuple[IntArray, IntArray]:
-        """Keys tail * N + head in ascending order, and their edges."""
+        """Keys tail * N + head in ascending order, and their edges; a last one is no edge's."""
         a = self._automaton
         keys = a.tail * a.n_states + a.head
         order = np.argsort(keys)
-        return keys[order], order
+        return np.append(keys[order], np.iinfo(np.int64).max), np.append(order, -1)
 
-    def _by_keys(self, states: IntArray) -> IntArray | None:
-        """The run when a word is its state sequence: every edge found at once."""
+    @cached_property
+    def _start_edges(self) -> IntArray:
+        """The start's edge into each state, -1 where there is none."""
+        edges = np.full(self._automaton.n_states, -1)
+        edges[self._automaton.start_head] = np.arange(len(self._automaton.start_head))
+        return edges
+
+    def _by_keys(self, states: IntArray) -> list[IntArray | None]:
+        """The runs when words are their state sequences: every edge found at once."""
         a = self._automaton
         keys, order = self._edge_keys
-        first = np.flatnonzero(a.start_head == states[0])
-        if (states < 0).any() or not first.size or not a.final[states[-1]]:
-            return None
-        wanted = states[:-1] * a.n_states + states[1:]
-        if not len(keys):
-            return first[:1] if not len(wanted) else None
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        if (keys[place] != wanted).any():
-            return None
-        return np.concatenate((first[:1], order[place]))
+        wanted = states[:, :-1] * a.n_states + states[:, 1:]
+        place = np.searchsorted(keys, wanted)
+        runs = np.empty_like(states)
+        runs[:, 0], runs[:, 1:] = self._start_edges[states[:, 0]], order[place]
+        accepted = (states >= 0).all(axis=1) & (runs[:, 0] >= 0) & a.final[states[:, -1]]
+        accepted &= (keys[place] == wanted).all(axis=1)
+        return [run if good else None for run, good in zip(runs, accepted.tolist(), strict=True)]
 
 
 def _deterministic(a: Automaton, word: IntArray) -> IntArray | None:

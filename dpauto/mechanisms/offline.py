@@ -27,9 +27,9 @@ from dpauto.passes import (
     NearestWords,
     Undecided,
     Weights,
-    WordItself,
     draw_outside,
     radius_for,
+    words_themselves,
 )
 from dpauto.passes.all_words import AllWords, AllWordsTable
 from dpauto.privacy import Epsilon
@@ -164,19 +164,28 @@ class Offline(Mechanism):
         """How wide a corridor should be, from public quantities; None: pass over everything."""
         return radius_for(self._weights, self.language.length)
 
-    def _run(self, word: IntArray) -> IntArray | None:
-        run = self.language.run(word)
-        if self.certificate is not None and run is None:
+    def _runs(self, words: IntArray) -> list[IntArray | None]:
+        """Accepting runs of words, shape (B, n); None where a word is not feasible."""
+        runs = self.language.runs(words)
+        if self.certificate is not None and any(run is None for run in runs):
             raise InvalidWord(
                 "w must be feasible when a certificate is used: its proof covers no other words"
             )
-        return run
+        return runs
 
-    def _nearest(self, word: IntArray) -> Nearest:
-        run = self._run(word)
-        if run is not None and self._weights.distinguishes:
-            return WordItself(self._weights, word, run)
-        return NearestWords(self._weights, word)
+    def _nearest(self, words: IntArray) -> list[Nearest]:
+        """What is nearest to each of some words, shape (B, n)."""
+        runs = dict(enumerate(self._runs(words))) if self._weights.distinguishes else {}
+        feasible = [b for b, run in runs.items() if run is not None]
+        found: dict[int, Nearest] = {}
+        if feasible:
+            known = np.stack([run for run in runs.values() if run is not None])
+            themselves = words_themselves(self._weights, words[feasible], known)
+            found.update(zip(feasible, themselves, strict=True))
+        return [
+            found[b] if b in found else NearestWords(self._weights, word)
+            for b, word in enumerate(words)
+        ]
 
     @property
     def _closed_form(self) -> bool:
@@ -203,7 +212,7 @@ class Offline(Mechanism):
     def _release_block(self, jobs: Sequence[Job]) -> list[IntArray]:
         """Race all words of a block side by side, so that their walks go in step."""
         words = np.stack([word for word, _ in jobs])
-        block = FloatPass(self._weights, words, [self._nearest(word) for word in words])
+        block = FloatPass(self._weights, words, self._nearest(words))
         tapes = [Tape(seed) for _, seed in jobs]
         released: list[IntArray | None] = [None] * len(jobs)
         with self._precision(0):
@@ -229,17 +238,18 @@ class Offline(Mechanism):
     def _proposals(self, word: IntArray, attempt: int) -> Proposals:
         if self._closed_form:
             return AllWords(self._table, word)
-        run = self._run(word) if self._radius is not None else None
+        words = word[np.newaxis]
+        run = self._runs(words)[0] if self._radius is not None else None
         if run is not None and self._radius is not None:
             corridor = Corridor(self._weights, word, run, self._radius)
             if 2 * len(corridor.states) < self.language.automaton.n_states:
                 # A corridor that cannot be bounded in floats fails alike at every attempt.
                 with suppress(OverflowError):
                     return CorridorBalls(corridor) if attempt else CorridorFloats(corridor)
-        nearest = self._nearest(word)
+        nearest = self._nearest(words)
         if attempt:
-            return BallLayers(self._weights, word, nearest)
-        return FloatLayers(FloatPass(self._weights, word[np.newaxis], [nearest]))
+            return BallLayers(self._weights, word, nearest[0])
+        return FloatLayers(FloatPass(self._weights, words, nearest))
 
     def _attempt(self, word: IntArray, tape: Tape, attempt: int) -> IntArray:
         proposals = self._proposals(word, attempt)

@@ -5,7 +5,7 @@ from dpauto.passes.corridor import Corridor, CorridorBalls, CorridorFloats, radi
 from dpauto.passes.draws import FloatLayers, draw_outside
 from dpauto.passes.floating import FloatPass
 from dpauto.passes.layers import Layers, Undecided, uniform_ball
-from dpauto.passes.nearest import Leaving, Nearest, NearestWords, WordItself
+from dpauto.passes.nearest import Leaving, Nearest, NearestWords, words_themselves
 from dpauto.passes.weights import Weights
 
 __all__ = [
@@ -21,8 +21,8 @@ __all__ = [
     "NearestWords",
     "Undecided",
     "Weights",
-    "WordItself",
     "draw_outside",
     "radius_for",
     "uniform_ball",
+    "words_themselves",
 ]

@@ -112,7 +112,8 @@ class BallLayers(Layers):
 
     def choose_leaving(self, tape: Tape) -> int:
         """Draw the leaving edge; `Undecided` near a border."""
-        return _choose(self._terms, uniform_ball(tape))
+        # The last edges come first, as in `LeavingSums`.
+        return len(self._terms) - 1 - _choose(self._terms[::-1], uniform_ball(tape))
 
     def detour(
         self, i: int, state: int, written: IntArray, tape: Tape, first: int

@@ -30,7 +30,7 @@ from dpauto.passes.balls import BallLayers
 from dpauto.passes.draws import FloatLayers
 from dpauto.passes.floating import FLOOR, TOP, FloatPass
 from dpauto.passes.layers import Layers, Undecided, uniform_ball
-from dpauto.passes.nearest import Leaving, WordItself
+from dpauto.passes.nearest import Leaving, WordItself, words_themselves
 from dpauto.passes.powers import scaled
 from dpauto.passes.weights import FloatArray, Weights
 from dpauto.randomness import Tape
@@ -161,7 +161,7 @@ class Corridor:
         steps = self.word[:-1] * automaton.n_states + self.word[1:]
         first = np.searchsorted(automaton.start_head, self.word[:1])
         local_run = np.concatenate((first, np.searchsorted(keys, steps)))
-        nearest = WordItself(self.weights, self.word, local_run)
+        (nearest,) = words_themselves(self.weights, self.word[np.newaxis], local_run[np.newaxis])
         leaving, times = nearest.leaving, self.weights.times
         at_start = leaving.steps == 0
         prefixes = np.where(

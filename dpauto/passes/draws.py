@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpauto.arrays import BoolArray
-from dpauto.passes.backward_sums import BackwardSums
 from dpauto.passes.floating import FloatPass
 from dpauto.passes.layers import Layers, Undecided
+from dpauto.passes.leaving_sums import WordSums
 from dpauto.passes.weights import FloatArray, view
 from dpauto.randomness import Tape
 from dpauto.words import IntArray
@@ -39,31 +38,31 @@ class FloatLayers(Layers):
         self._pass, self._b = block, b
         self._symbols: list[int] = block.words[b].tolist()
 
+    @cached_property
+    def _sums(self) -> WordSums:
+        return self._pass.leaving.of(self._b)
+
     @property
     def outside(self) -> arb:
         """Z' as a ball."""
         from flint import arb
 
-        cumulative = self._pass.cumulative[self._b]
-        if not len(cumulative):
-            return arb(0)
-        total = float(cumulative[-1])
-        relative = float(self._pass.leaving_relative[self._b])
-        error = total * relative + float(self._pass.leaving_absolute[self._b])
-        return arb(total, error * (1 + 2**-20)) * arb((1, int(self._pass.common[self._b])))
+        total, absolute, unit = self._sums.total
+        error = total * self._pass.leaving_relative(self._b) + absolute
+        return arb(total, error * (1 + 2**-20)) * arb((1, unit))
 
     def choose_leaving(self, tape: Tape) -> int:
         """Draw the leaving edge; `Undecided` near a border."""
-        cumulative, unit = self._pass.cumulative[self._b], self._pass.unit
-        relative = 2 * self._pass.leaving_relative[self._b] + 8 * unit
-        total = float(cumulative[-1])
-        u, bits = tape.uniform()
-        target = math.ldexp(float(u), -bits) * total
-        margin = total * (relative + 2.0 ** (1 - bits)) + 2 * self._pass.leaving_absolute[self._b]
-        k = int(np.searchsorted(cumulative, target + margin, side="right"))
-        if k == len(cumulative) or (k and cumulative[k - 1] >= target - margin):
-            raise Undecided
-        return k
+        return self._sums.choose(*tape.uniform(), self._relative)
+
+    def choose_later(self, i: int, tape: Tape, index: int) -> int | None:
+        """Draw where the word leaves w later; `Undecided` near a border."""
+        return self._sums.choose_later(i, *tape.at(index), self._relative)
+
+    @cached_property
+    def _relative(self) -> float:
+        """Bound on the relative error of a choice's sums, products and total."""
+        return self._pass.leaving_relative(self._b) + 4 * self._pass.unit
 
     def detour(
         self, i: int, state: int, written: IntArray, tape: Tape, first: int
@@ -106,15 +105,6 @@ class FloatLayers(Layers):
             layers, np.full_like(layers, self._b)
         ).tolist()
         return losses
-
-    @cached_property
-    def _backward(self) -> BackwardSums:
-        return self._pass.backward(self._b)
-
-    def choose_later(self, i: int, tape: Tape, index: int) -> int | None:
-        """Draw where the word leaves w later; `Undecided` near a border."""
-        relative = float(self._pass.leaving_relative[self._b]) + 4 * self._pass.unit
-        return self._backward.choose(i, *tape.at(index), relative)
 
     def close(self) -> None:
         """Let the thread's next pass use the memory of a block that is this word alone."""

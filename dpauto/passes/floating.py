@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpauto.arrays import ragged, sparse_tools
-from dpauto.passes.backward_sums import BackwardSums
+from dpauto.passes.leaving_sums import LeavingSums
 from dpauto.passes.nearest import Nearest
-from dpauto.passes.powers import ldexp
 from dpauto.passes.weights import FloatArray, Weights, stride_for
 from dpauto.words import IntArray
 
@@ -82,7 +80,8 @@ class FloatPass:
         self._growth = (weights.row_sum * (1 + 2**-40)) ** self._spacing
         self._list_leaving()
         self._run()
-        self._weigh_leaving()
+        #: Sums of the weights of each word's leaving edges.
+        self.leaving = self._weigh_leaving()
 
     def close(self) -> None:
         """Let the thread's next pass use this one's memory; layers must not be read after."""
@@ -308,71 +307,48 @@ class FloatPass:
         entries = self._entries[edges] - (low - 1) * self._size
         self._gathered[self._order[edges]] = block.reshape(-1)[entries]
 
-    def _weigh_leaving(self) -> None:
-        """Weigh the words that leave T by each edge, per word in units of 2**common (E3)."""
-        columns, width = self._columns, self.width
+    def _weigh_leaving(self) -> LeavingSums:
+        """Weigh the words that leave T by each edge (E3)."""
         factor, shift = self._factors()
-        scales = self.scales(self._steps + 1, columns) + shift
-        losses = self.losses(self._steps + 1, columns)
-        mantissa, exponent = np.frexp(self._gathered)
-        exponent = exponent + scales
-        filled = mantissa > 0
-        common = np.full(width, -(2**40))
-        np.maximum.at(common, columns[filled], exponent[filled])
-        # A word without any weight still has a scale in which to state its error.
-        highest = np.zeros(width, dtype=np.int64)
-        np.maximum.at(highest, columns, scales + TOP)
-        self.common = np.where(common > -(2**40), common, highest)
-        terms = ldexp(mantissa * factor, exponent - self.common[columns])
+        scales = self.scales(self._steps + 1, self._columns) + shift
+        lost = self.losses(self._steps + 1, self._columns) * factor
         # A factor below 2**-1000 reads as 0 and loses its term.
-        lost = losses * factor + np.where(factor == 0, 2.0**-999 * self._gathered, 0)
-        self._weighed = (mantissa * factor, exponent, lost, scales)
-        lost = ldexp(lost, scales - self.common[columns])
-        sizes = np.diff(self._bounds)
-        self.leaving_relative = self.relative(1) + 1.01 * (sizes + 6) * self.unit
-        # ldexp may have dropped what is below 2**-1074 beside the largest term.
-        uncertain = np.bincount(columns, filled | (losses > 0), width) > 0
-        self.leaving_absolute = np.where(
-            uncertain,
-            np.bincount(columns, lost, width) * (1 + 2**-20) + sizes * 2.0**-1000,
-            0.0,
-        )
-        #: Cumulative weights of each word's leaving edges.
-        self.cumulative = [
-            np.cumsum(terms[lo:hi]) for lo, hi in itertools.pairwise(self._bounds.tolist())
-        ]
-
-    def backward(self, b: int) -> BackwardSums:
-        """Return the sums of word b's leaving edges from the last backwards."""
-        part = slice(self._bounds[b], self._bounds[b + 1])
-        mantissa, exponent, lost, scales = self._weighed
-        return BackwardSums(
-            self._steps[part],
-            mantissa[part],
-            exponent[part],
-            lost[part],
-            scales[part],
+        lost += np.where(factor == 0, 2.0**-999 * self._gathered, 0)
+        mantissa, exponent = np.frexp(self._gathered)
+        return LeavingSums(
+            self._bounds,
+            self._steps,
+            mantissa * factor,
+            exponent + scales,
+            lost,
+            scales,
             self._spacing,
         )
+
+    def leaving_relative(self, b: int) -> float:
+        """Bound on the relative error of the sums of word b's leaving edges."""
+        edges = int(self._bounds[b + 1] - self._bounds[b])
+        return self.relative(1) + 1.01 * (edges + 6) * self.unit
 
     def _factors(self) -> tuple[FloatArray, IntArray]:
         """Mantissa and exponent of each leaving edge's own factor: prefixes times weight."""
         w = self.weights
-        mantissas, exponents = [], []
-        for nearest in self.nearest:
-            leaving = nearest.leaving
-            if leaving.prefixes is None or isinstance(leaving.prefixes, np.ndarray):
-                times = 1 if leaving.prefixes is None else leaving.prefixes
-                mantissas.append(w.floats(leaving.cost) * times)
-                exponents.append(np.zeros(len(leaving.cost), dtype=np.int64))
-                continue
-            parts = [
-                _split(w.ball(cost - nearest.distance) * prefixes)
-                for cost, prefixes in zip(leaving.cost.tolist(), leaving.prefixes, strict=True)
-            ]
-            mantissas.append(np.array([p[0] for p in parts]))
-            exponents.append(np.array([p[1] for p in parts], dtype=np.int64))
-        return np.concatenate(mantissas), np.concatenate(exponents)
+        costs = np.concatenate([nearest.leaving.cost for nearest in self.nearest])
+        mantissa, exponent = w.floats(np.maximum(costs, 0)), np.zeros(len(costs), dtype=np.int64)
+        for b, nearest in enumerate(self.nearest):
+            part = slice(int(self._bounds[b]), int(self._bounds[b + 1]))
+            prefixes = nearest.leaving.prefixes
+            if isinstance(prefixes, np.ndarray):
+                mantissa[part] *= prefixes
+            elif prefixes is not None:
+                # Numbers of prefixes may be of any size, and costs relative to T negative.
+                balls = [
+                    _split(w.ball(cost - nearest.distance) * times)
+                    for cost, times in zip(costs[part].tolist(), prefixes, strict=True)
+                ]
+                mantissa[part] = [ball[0] for ball in balls]
+                exponent[part] = [ball[1] for ball in balls]
+        return mantissa, exponent
 
 
 def _split(value: arb) -> tuple[float, int]:

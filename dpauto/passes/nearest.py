@@ -11,6 +11,7 @@ everything (`WordItself`). Otherwise a min-plus pass finds D (`NearestWords`).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -22,7 +23,7 @@ from dpauto.passes.weights import Weights
 from dpauto.randomness import Tape
 from dpauto.words import IntArray
 
-__all__ = ["Leaving", "Nearest", "NearestWords", "WordItself"]
+__all__ = ["Leaving", "Nearest", "NearestWords", "WordItself", "words_themselves"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,43 +71,22 @@ class Nearest(Protocol):
 
 
 class WordItself:
-    """T = {w}: a feasible word is nearest to itself.
+    """T = {w}: a feasible word is nearest to itself; see `words_themselves`.
 
     Parameters
     ----------
-    weights : Weights
-    word, run : int arrays, shape (n,)
-        Symbols and edge numbers of its accepting run.
+    word : int array, shape (n,)
+    states : list of int
+        States of its run at layers 1 … n.
+    leaving : Leaving
     """
 
     count = 1
     distance = 0
 
-    def __init__(self, weights: Weights, word: IntArray, run: IntArray) -> None:
-        a = weights.automaton
-        self._word = word
-        heads = np.concatenate((a.start_head[run[:1]], a.head[run[1:]]))
-        self.states: list[int] | None = heads.tolist()
-        tails = heads[:-1]
-        edges = ragged(a.indptr[tails], a.indptr[tails + 1])
-        steps = np.repeat(np.arange(1, len(run)), a.indptr[tails + 1] - a.indptr[tails])
-        off = edges != run[steps]
-        edges, steps = edges[off], steps[off]
-        first = np.delete(np.arange(len(a.start_head)), run[0])
-        labels = np.concatenate((a.start_label[first], a.label[edges]))
-        steps = np.concatenate((np.zeros(len(first), dtype=np.int64), steps))
-        if weights.costs is None:
-            cost = (labels != word[steps]).astype(np.int64)
-        else:
-            cost = weights.costs.matrix[word[steps], labels]
-        self.leaving = Leaving(
-            steps=steps,
-            edge=np.concatenate((first, edges)),
-            head=np.concatenate((a.start_head[first], a.head[edges])),
-            label=labels,
-            cost=cost,
-            prefixes=None,
-        )
+    def __init__(self, word: IntArray, states: list[int], leaving: Leaving) -> None:
+        self._word, self.leaving = word, leaving
+        self.states: list[int] | None = states
 
     def word(self, tape: Tape) -> IntArray:
         """Return w; no random bit is read."""
@@ -115,6 +95,40 @@ class WordItself:
     def prefix(self, k: int, tape: Tape) -> IntArray:
         """Return the prefix of w that edge k leaves; no random bit is read."""
         return self._word[: self.leaving.steps[k]]
+
+
+def words_themselves(weights: Weights, words: IntArray, runs: IntArray) -> list[WordItself]:
+    """Return what is nearest to some feasible words: each to itself.
+
+    Parameters
+    ----------
+    weights : Weights
+        Every wrong symbol costs something.
+    words, runs : int arrays, shape (B, n)
+        Symbols and edge numbers of their accepting runs.
+    """
+    a, (count, length) = weights.automaton, words.shape
+    states = np.concatenate((a.start_head[runs[:, :1]], a.head[runs[:, 1:]]), axis=1)
+    # Step 0 has the start's edges, the others those of the state before.
+    first, last = np.zeros_like(runs), np.full_like(runs, len(a.start_head))
+    first[:, 1:], last[:, 1:] = a.indptr[states[:, :-1]], a.indptr[states[:, :-1] + 1]
+    edges = ragged(first.reshape(-1), last.reshape(-1))
+    place = np.repeat(np.arange(count * length), (last - first).reshape(-1))
+    off = edges != runs.reshape(-1)[place]
+    edges, place = edges[off], place[off]
+    steps = place % length
+    at_start, later = steps == 0, steps > 0
+    head, label = np.empty_like(edges), np.empty_like(edges)
+    head[at_start], label[at_start] = a.start_head[edges[at_start]], a.start_label[edges[at_start]]
+    head[later], label[later] = a.head[edges[later]], a.label[edges[later]]
+    cost = weights.pair_costs(words.reshape(-1)[place], label)
+    bounds = np.searchsorted(place, np.arange(count + 1) * length).tolist()
+    found = []
+    for b, (lo, hi) in enumerate(itertools.pairwise(bounds)):
+        part = slice(lo, hi)
+        leaving = Leaving(steps[part], edges[part], head[part], label[part], cost[part], None)
+        found.append(WordItself(words[b], states[b].tolist(), leaving))
+    return found
 
 
 class NearestWords:

@@ -114,11 +114,15 @@ class Weights:
 
     def edge_costs(self, symbol: int, labels: IntArray) -> IntArray:
         """Return the costs in units of edges with these labels where `symbol` is true."""
+        return self.pair_costs(np.asarray(symbol), labels)
+
+    def pair_costs(self, true: IntArray, written: IntArray) -> IntArray:
+        """Return the costs in units of writing one symbol for another, entry by entry."""
         costs: IntArray
         if self.costs is not None:
-            costs = self.costs.matrix[symbol][labels]
+            costs = self.costs.matrix[true, written]
         else:
-            costs = (labels != symbol).astype(np.int64)
+            costs = (true != written).astype(np.int64)
         return costs
 
     def total(self, true: IntArray, written: IntArray) -> int:

@@ -17,7 +17,14 @@ from dpauto.determinization import disambiguated
 from dpauto.errors import EmptyLanguage
 from dpauto.language import Language
 from dpauto.models import MarkovChain
-from dpauto.passes import BallLayers, FloatLayers, FloatPass, NearestWords, Weights, WordItself
+from dpauto.passes import (
+    BallLayers,
+    FloatLayers,
+    FloatPass,
+    NearestWords,
+    Weights,
+    words_themselves,
+)
 from dpauto.passes.nearest import Nearest
 from dpauto.words import Costs, IntArray
 
@@ -31,7 +38,7 @@ passes = st.sampled_from([FloatPass, coarse_pass(30)])
 def nearest_of(language: Language, weights: Weights, word: IntArray) -> Nearest:
     run = language.run(word)
     if run is not None and weights.distinguishes:
-        return WordItself(weights, word, run)
+        return words_themselves(weights, word[np.newaxis], run[np.newaxis])[0]
     return NearestWords(weights, word)
 
 

@@ -15,7 +15,7 @@ from sampling import assert_follows
 
 from dpauto.language import Language
 from dpauto.models import NFA
-from dpauto.passes import NearestWords, Weights, WordItself
+from dpauto.passes import NearestWords, Weights, words_themselves
 from dpauto.words import Costs
 
 
@@ -54,7 +54,8 @@ def test_number_and_distance(data):
         assert len(prefix) == found.leaving.steps[k]
         assert any(v[: len(prefix)] == prefix for v in expected)
     if w in language and weights.distinguishes:
-        itself = WordItself(weights, language.encode(w), language.run(language.encode(w)))
+        words = language.encode(w)[np.newaxis]
+        (itself,) = words_themselves(weights, words, np.stack(language.runs(words)))
         assert expected == {w}
         assert (itself.count, itself.distance) == (1, 0)
         assert len(itself.leaving.edge) >= len(found.leaving.edge)
