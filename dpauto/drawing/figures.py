@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,16 +47,32 @@ _RC: Final[Any] = {
 }
 
 
+@contextmanager
+def _styled() -> Iterator[None]:
+    """Set the parameters of `_RC` for a while.
+
+    Unlike matplotlib's ``rc_context`` this leaves all others alone: the first figure of a notebook
+    switches to its backend and makes it interactive, and that is to stay.
+    """
+    from matplotlib import rcParams
+
+    before = {name: rcParams[name] for name in _RC}
+    rcParams.update(_RC)
+    try:
+        yield
+    finally:
+        rcParams.update(before)
+
+
 def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """Return `ax`, or axes in a new figure of pyplot, so that notebooks and `show` find it."""
     if ax is not None:
         return ax
     try:
         from matplotlib import pyplot as plt
-        from matplotlib import rc_context
     except ImportError:
         raise MissingDependency("plots need matplotlib: pip install dpauto[plots]") from None
-    with rc_context(_RC):
+    with _styled():
         return plt.subplots(figsize=size, layout="constrained")[1]
 
 
@@ -81,8 +98,6 @@ def save_plot(axes: Axes, path: str | os.PathLike[str]) -> Path:
     OSError
         If the file cannot be written.
     """
-    from matplotlib import rc_context
-
     from dpauto.formats.files import writing
 
     place = Path(path)
@@ -91,6 +106,6 @@ def save_plot(axes: Axes, path: str | os.PathLike[str]) -> Path:
         raise InvalidArgument("path must end in .svg, .png or .pdf")
     # Time stamps and versions in the file would make every run's bytes differ.
     figure: Any = axes.figure
-    with rc_context(_RC), writing(os.fspath(place)) as out:
+    with _styled(), writing(os.fspath(place)) as out:
         figure.savefig(out, format=suffix[1:], dpi=150, metadata=_UNDATED[suffix])
     return place
