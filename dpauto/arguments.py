@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any
+from numbers import Real
+from typing import Any, TypeVar
 
 from dpauto.errors import InvalidArgument
 
-__all__ = ["fraction_of", "warn", "whole_number"]
+__all__ = ["each", "fraction_of", "one_of", "real_number", "warn", "whole_number"]
+
+Item = TypeVar("Item")
 
 #: Largest power of ten, up or down, of a decimal that is turned into a fraction.
 MOST_DIGITS = 10_000
@@ -75,11 +80,89 @@ def whole_number(value: Any, *, name: str, least: int = 1) -> int:
         number = operator.index(value)
     except TypeError:
         raise InvalidArgument(wanted) from None
+    if _is_truth_value(value) or number < least:
+        raise InvalidArgument(wanted)
+    if number > sys.maxsize:
+        raise InvalidArgument(f"{name} must be a whole number of at most {sys.maxsize}")
+    return number
+
+
+def _is_truth_value(value: Any) -> bool:
     # Before numpy 2.3 its own True and False pass for indices.
-    is_truth_value = isinstance(value, bool) or type(value).__name__ == "bool"
-    if is_truth_value or number < least:
+    return isinstance(value, bool) or type(value).__name__ == "bool"
+
+
+def real_number(
+    value: Any, *, wanted: str, least: float = -math.inf, most: float = math.inf
+) -> float:
+    """Return a number as a float.
+
+    Parameters
+    ----------
+    value : float
+        Or an int, a Fraction, a numpy number; True, False and NaN are refused.
+    wanted : str
+        The message: the argument and what it must be.
+    least, most : float, optional
+        Bounds, which are allowed.
+
+    Raises
+    ------
+    InvalidArgument
+        If `value` is no number between the bounds, or too large for a float.
+
+    Examples
+    --------
+    >>> real_number(1, wanted="q must be a number")
+    1.0
+    """
+    if not isinstance(value, Real) or _is_truth_value(value):
+        raise InvalidArgument(wanted)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise InvalidArgument(wanted) from None
+    if not least <= number <= most:
         raise InvalidArgument(wanted)
     return number
+
+
+def one_of(value: Any, known: Sequence[str], *, name: str) -> str:
+    """Return a word out of a few.
+
+    Raises
+    ------
+    InvalidArgument
+        If `value` is another; the message lists those that are known.
+
+    Examples
+    --------
+    >>> one_of("dog", ["cat", "dog"], name="pet")
+    'dog'
+    """
+    if not isinstance(value, str) or value not in known:
+        listed = [repr(one) for one in known]
+        raise InvalidArgument(f"{name} must be {', '.join(listed[:-1])} or {listed[-1]}")
+    return value
+
+
+def each(values: Iterable[Item], *, name: str, of: str) -> Iterator[Item]:
+    """Return an iterator over a collection.
+
+    Raises
+    ------
+    InvalidArgument
+        If `values` cannot be iterated over; the message says what it should hold.
+
+    Examples
+    --------
+    >>> list(each((1, 2), name="epsilons", of="numbers"))
+    [1, 2]
+    """
+    try:
+        return iter(values)
+    except TypeError:
+        raise InvalidArgument(f"{name} must be a collection of {of}") from None
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpauto import counting
-from dpauto.arguments import whole_number
+from dpauto.arguments import each, whole_number
 from dpauto.arrays import Automaton, BoolArray, Layer
 from dpauto.determinization import determinized, is_unambiguous, trimmed
 from dpauto.display import Drawable
@@ -26,12 +26,25 @@ from dpauto.runs import RunFinder
 from dpauto.wordgraphs import every_word, word_graph
 from dpauto.words import Alphabet, IntArray, Symbol, Word, as_word
 
-__all__ = ["Language", "parse_length"]
+__all__ = ["Language", "parse_length", "require_language"]
 
 
 def parse_length(length: int) -> int:
     """Return a word length as an int; raises InvalidArgument unless it is whole and at least 1."""
     return whole_number(length, name="length")
+
+
+def require_language(value: Any, *, name: str = "language") -> Language:
+    """Return a language as it is.
+
+    Raises
+    ------
+    InvalidArgument
+        If `value` is something else.
+    """
+    if not isinstance(value, Language):
+        raise InvalidArgument(f"{name} must be a Language, for example model.language(length)")
+    return value
 
 
 class Language(Drawable):
@@ -125,9 +138,8 @@ class Language(Drawable):
         UnknownSymbol
             If a word has a symbol outside `alphabet`.
         """
-        if not isinstance(words, Iterable):
-            raise InvalidArgument("words must be a collection of words")
-        listed = [as_word(word, name=f"words: word {row}") for row, word in enumerate(words, 1)]
+        given = enumerate(each(words, name="words", of="words"), 1)
+        listed = [as_word(word, name=f"words: word {row}") for row, word in given]
         if not listed:
             raise EmptyLanguage("words must hold at least one word")
         length = parse_length(len(listed[0]))
@@ -260,6 +272,21 @@ class Language(Drawable):
                 f"{name} must have the language's length {self.length}, not {len(word)}"
             )
         return self.alphabet.encode(word, name=name)
+
+    def encode_each(
+        self, words: Iterable[Iterable[Symbol]], *, name: str = "words"
+    ) -> list[IntArray]:
+        """Return several words of Σⁿ as symbol numbers; see `encode`.
+
+        Raises
+        ------
+        InvalidArgument
+            If `words` is no collection.
+        InvalidWord, UnknownSymbol
+            If a word does not fit; its row is named.
+        """
+        listed = each(words, name=name, of="words")
+        return [self.encode(w, name=f"{name}: word {row}") for row, w in enumerate(listed, 1)]
 
     def decode(self, numbers: Iterable[int]) -> Word:
         """Return symbol numbers as the word they stand for."""

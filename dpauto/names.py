@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from dpauto.errors import InvalidArgument
+from dpauto.arguments import one_of
 
 __all__ = [
     "CALIBRATED",
@@ -47,7 +47,4 @@ def parse_mechanism(name: str, known: Sequence[str] = EVERY_NAME) -> str:
     >>> parse_mechanism("online")
     'online'
     """
-    if name not in known:
-        listed = [repr(one) for one in known]
-        raise InvalidArgument(f"mechanism must be one of {', '.join(listed[:-1])} or {listed[-1]}")
-    return name
+    return one_of(name, known, name="mechanism")

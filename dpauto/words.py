@@ -272,7 +272,7 @@ class Costs:
         ``{(true, written): cost}`` (pairs left out cost 0 on the diagonal and are refused
         elsewhere), a callable of the two symbols, or a square integer matrix in alphabet order.
         Costs are int or Fraction, at least 0, and 0 for a symbol written as itself.
-    alphabet : Alphabet
+    alphabet : Alphabet or iterable of hashable
 
     Raises
     ------
@@ -290,8 +290,9 @@ class Costs:
     def __init__(
         self,
         table: Mapping[tuple[Symbol, Symbol], Rational] | Callable[[Any, Any], Rational] | Any,
-        alphabet: Alphabet,
+        alphabet: Iterable[Symbol],
     ) -> None:
+        alphabet = Alphabet(alphabet)
         size = len(alphabet)
         if size > 4096:
             raise InvalidArgument(f"costs need an alphabet of at most 4096 symbols, not {size}")

@@ -14,5 +14,5 @@ def test_the_mechanisms_bear_the_names():
 
 @pytest.mark.parametrize("name", ["", "magic", "Online", None])
 def test_other_names_are_refused_with_those_that_are_known(name):
-    with pytest.raises(InvalidArgument, match=r"one of 'permute-and-flip' or 'exponential'$"):
+    with pytest.raises(InvalidArgument, match=r"must be 'permute-and-flip' or 'exponential'$"):
         names.parse_mechanism(name, names.OFFLINE)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpauto.errors import InvalidArgument, InvalidWord
-from dpauto.language import Language
+from dpauto.language import Language, require_language
 from dpauto.laws import (
     ErrorLaw,
     Levels,
@@ -51,16 +51,12 @@ class WordErrors:
     """
 
     def __init__(self, language: Language, words: Iterable[Iterable[Symbol]], costs: Any) -> None:
-        if not isinstance(language, Language):
-            raise InvalidArgument("language must be a Language, for example model.language(length)")
-        self.language = language
+        self.language = require_language(language)
         if costs is None or isinstance(costs, Costs):
             self.costs = costs
         else:
             self.costs = Costs(costs, language.alphabet)
-        self.words: list[IntArray] = [
-            language.encode(w, name=f"words: word {row}") for row, w in enumerate(words, 1)
-        ]
+        self.words: list[IntArray] = language.encode_each(words)
         if not self.words:
             raise InvalidArgument("words must hold at least one word")
         if language.is_all_words and self.costs is None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpauto.accuracy.averages import WordErrors
+from dpauto.arguments import real_number
 from dpauto.errors import InvalidArgument
 from dpauto.language import Language
 from dpauto.names import (
@@ -107,12 +107,13 @@ def choose_epsilon(
     """
     parse_mechanism(mechanism, EVERY_NAME)
     step, b = parse_epsilon(precision, name="precision"), parse_adjacency(adjacency)
-    if isinstance(target, bool) or not 0 <= target < np.inf:
-        raise InvalidArgument("target must be a finite number of at least 0")
+    wanted = "target must be a finite number of at least 0"
+    target = real_number(target, wanted=wanted, least=0, most=sys.float_info.max)
     if target == 0 and quantile is None:
         raise InvalidArgument("target must be positive: no epsilon makes the expected error 0")
-    if quantile is not None and not 0 <= quantile <= 1:
-        raise InvalidArgument("quantile must be a number between 0 and 1")
+    if quantile is not None:
+        wanted = "quantile must be a number between 0 and 1"
+        quantile = real_number(quantile, wanted=wanted, least=0, most=1)
     errors = WordErrors(language, words, costs)
     if mechanism in (ONLINE, CALIBRATED) and errors.costs is not None:
         raise InvalidArgument(f"costs: the {mechanism} mechanism has none")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dpauto.accuracy.averages import WordErrors
+from dpauto.arguments import each
 from dpauto.errors import InvalidArgument
 from dpauto.language import Language
 from dpauto.laws import Moments
@@ -96,12 +97,14 @@ def compare(
     exponential      2.310
     online           0.417
     """
-    names = list(mechanisms)
+    names = list(each(mechanisms, name="mechanisms", of="names"))
     for name in names:
         parse_mechanism(name, EVERY_NAME)
     errors = WordErrors(language, words, costs)
     if errors.costs is not None:
         names = [name for name in names if name != ONLINE]
+    if certificates is not None and not isinstance(certificates, Mapping):
+        raise InvalidArgument("certificates must be a mapping {epsilon: Certificate}")
     certified = {parse_epsilon(e): c for e, c in (certificates or {}).items()}
     if certified:
         if errors.costs is not None:
@@ -111,7 +114,7 @@ def compare(
         errors.require_feasible()
     plain = [name for name in names if name != CALIBRATED]
     rows = []
-    for value in epsilons:
+    for value in each(epsilons, name="epsilons", of="numbers"):
         privacy = Privacy.of(epsilon=value, adjacency=adjacency)
         rows += [_row(privacy, name, errors.at(name, privacy)) for name in plain]
         certificate = certified.get(privacy.epsilon)

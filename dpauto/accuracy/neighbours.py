@@ -11,7 +11,7 @@ import numpy as np
 from dpauto.arguments import whole_number
 from dpauto.arrays import BoolArray
 from dpauto.errors import InvalidArgument, NotPrivateWarning
-from dpauto.language import Language
+from dpauto.language import Language, require_language
 from dpauto.privacy import parse_adjacency
 from dpauto.randomness import Random, Tape, as_source, encode
 from dpauto.words import IntArray, Symbol
@@ -119,7 +119,7 @@ def neighbour_report(
     ((1, 0), 0.5)
     """
     b = parse_adjacency(adjacency)
-    numbers = [language.encode(w, name=f"words: word {row}") for row, w in enumerate(words, 1)]
+    numbers = require_language(language).encode_each(words)
     if not numbers:
         raise InvalidArgument("words must hold at least one word")
     counts = nearby_counts(language, np.stack(numbers), b)
@@ -163,7 +163,7 @@ def sampled_neighbours(
     with warnings.catch_warnings():
         # The samples are public, so a public seed is no leak.
         warnings.simplefilter("ignore", NotPrivateWarning)
-        context = encode("sampled neighbours", language.fingerprint)
+        context = encode("sampled neighbours", require_language(language).fingerprint)
         tape = Tape(as_source(rng).seeds([context], None)[0])
     words = [language.decode(_walk(language, tape)) for _ in range(samples)]
     return neighbour_report(language, words, adjacency=adjacency)

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dpauto.arguments import one_of
 from dpauto.auditing.laws import LogLaws, log_laws
-from dpauto.errors import EmptyNeighbourhood, InvalidArgument, StateLimitExceeded
-from dpauto.language import Language
+from dpauto.errors import EmptyNeighbourhood, StateLimitExceeded
+from dpauto.language import Language, require_language
 from dpauto.words import IntArray, Word
 
 __all__ = ["TrueEpsilon", "Witness", "audit"]
@@ -139,9 +140,8 @@ def audit(mechanism: Any, *, over: str = "language") -> TrueEpsilon:
     >>> audit(Online(language, epsilon=1)).holds
     True
     """
-    if over not in {"language", "all words"}:
-        raise InvalidArgument("over must be 'language' or 'all words'")
-    language: Language = mechanism.language
+    over = one_of(over, ("language", "all words"), name="over")
+    language = require_language(getattr(mechanism, "language", None), name="mechanism's language")
     feasible = _words_of(language)
     inputs = feasible
     if over == "all words" and not language.is_all_words:

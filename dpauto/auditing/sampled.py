@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpauto.arguments import whole_number
+from dpauto.arguments import each, real_number, whole_number
 from dpauto.errors import InvalidArgument
 from dpauto.laws.errorlaw import FloatArray
 from dpauto.words import Symbol, Word, as_word
@@ -74,10 +74,15 @@ def audit_releases(
     True
     """
     samples = whole_number(samples, name="samples", least=2)
-    if not 0 < confidence < 1:
-        raise InvalidArgument("confidence must be between 0 and 1")
+    wanted = "confidence must be a number between 0 and 1"
+    if not 0 < real_number(confidence, wanted=wanted) < 1:
+        raise InvalidArgument(wanted)
+    if not (callable(release) or hasattr(release, "release_many")):
+        raise InvalidArgument("release must be a function of a word, or a mechanism")
     first, second = as_word(w), as_word(v, name="v")
-    tests = None if events is None else [_test(event) for event in events]
+    tests = None
+    if events is not None:
+        tests = [_test(event) for event in each(events, name="events", of="sets of outputs")]
     if tests is not None and not tests:
         raise InvalidArgument("events must hold at least one event")
     of_w, of_v = _releases(release, first, samples), _releases(release, second, samples)
@@ -108,7 +113,7 @@ def _releases(release: Any, word: Word, samples: int) -> list[Any]:
 def _test(event: Event) -> Callable[[Any], bool]:
     if callable(event):
         return event
-    members = frozenset(event)
+    members = frozenset(each(event, name="events: each", of="outputs, or a function of one"))
     return lambda output: output in members
 
 

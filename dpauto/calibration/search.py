@@ -11,7 +11,7 @@ from dpauto.calibration.certificate import Certificate
 from dpauto.calibration.neighbours import require_neighbours
 from dpauto.calibration.proof import Budget, Progress, Proof, Prover
 from dpauto.errors import NotPrivateWarning
-from dpauto.language import Language
+from dpauto.language import Language, require_language
 from dpauto.laws import error_moments
 from dpauto.names import CALIBRATED, CERTIFIABLE, EXPONENTIAL, PERMUTE_AND_FLIP, parse_mechanism
 from dpauto.privacy import Epsilon, Privacy
@@ -89,7 +89,7 @@ def certify(
     privacy = Privacy.of(epsilon=epsilon, adjacency=adjacency)
     parse_mechanism(mechanism, CERTIFIABLE)
     budget = budget or Budget()
-    require_neighbours(language, privacy.adjacency)
+    require_neighbours(require_language(language), privacy.adjacency)
     tell = progress or (lambda _doing, _done: None)
     if mechanism == CALIBRATED:
         return _calibrated(language, privacy, budget, tell)

@@ -15,7 +15,7 @@ from dpauto.counting import Counts
 from dpauto.display import Drawable
 from dpauto.errors import EmptyLanguage, InvalidArgument, StateLimitExceeded
 from dpauto.hamming.automaton import parse_errors
-from dpauto.language import Language
+from dpauto.language import Language, require_language
 from dpauto.randomness import Random, Tape, as_source, encode
 from dpauto.words import Symbol, Word
 
@@ -107,9 +107,7 @@ class MNFA(Drawable):
     language: Language
 
     def __init__(self, w: Iterable[Symbol], errors: int, language: Language) -> None:
-        if not isinstance(language, Language):
-            raise InvalidArgument("language must be a Language, such as model.language(length)")
-        self.language = language
+        self.language = require_language(language)
         self._word = language.encode(w)
         self.errors = parse_errors(errors, language.length)
         self._width = max(1, language.count().bit_length())

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpauto.arguments import real_number
 from dpauto.errors import InvalidArgument
 from dpauto.words import IntArray
 
@@ -105,11 +106,20 @@ class ErrorLaw:
         Returns
         -------
         float, or float array of the shape of `x`
+
+        Raises
+        ------
+        InvalidArgument
+            If `x` holds something that is no number.
         """
+        try:
+            points = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            points = np.array(np.nan)
+        if np.isnan(points).any():
+            raise InvalidArgument("x must be a number or an array of numbers, without NaN")
         sums = np.concatenate(([0.0], np.minimum(np.cumsum(self.pmf), 1.0)))
-        index = np.clip(np.floor(np.asarray(x, dtype=np.float64)), -1, len(self.pmf) - 1)
-        if np.isnan(index).any():
-            raise InvalidArgument("x must be a number or numbers, not NaN")
+        index = np.clip(np.floor(points), -1, len(self.pmf) - 1)
         values: FloatArray = sums[index.astype(np.int64) + 1]
         return float(values) if values.ndim == 0 else values
 
@@ -126,8 +136,7 @@ class ErrorLaw:
         InvalidArgument
             If `q` is not between 0 and 1.
         """
-        if not 0 <= q <= 1:
-            raise InvalidArgument("q must be a number between 0 and 1")
+        q = real_number(q, wanted="q must be a number between 0 and 1", least=0, most=1)
         possible = np.flatnonzero(self.pmf)
         reached = np.searchsorted(np.cumsum(self.pmf), q - ACCURACY)
         return int(min(max(int(reached), possible[0]), possible[-1]))

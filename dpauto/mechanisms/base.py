@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from dpauto.arguments import whole_number
-from dpauto.errors import InvalidArgument
-from dpauto.language import Language
+from dpauto.arguments import each, whole_number
+from dpauto.language import Language, require_language
 from dpauto.mechanisms.parallel import parse_workers, share
 from dpauto.passes import Undecided
 from dpauto.privacy import Epsilon, Privacy
@@ -52,9 +51,7 @@ class Mechanism(ABC):
     privacy: Privacy
 
     def __init__(self, language: Language, *, epsilon: Epsilon, adjacency: int) -> None:
-        if not isinstance(language, Language):
-            raise InvalidArgument("language must be a Language, for example model.language(length)")
-        self.language = language
+        self.language = require_language(language)
         self.privacy = Privacy.of(epsilon=epsilon, adjacency=adjacency)
 
     def __repr__(self) -> str:
@@ -134,8 +131,9 @@ class Mechanism(ABC):
         -----
         Words are passed through in blocks of at most 128 MiB per process, whatever the batch.
         """
-        words = [self.language.encode(w, name=f"ws: word {row}") for row, w in enumerate(ws, 1)]
-        return self._released(words, rng, records, workers)
+        words = self.language.encode_each(ws, name="ws")
+        ids = None if records is None else list(each(records, name="records", of="ids"))
+        return self._released(words, rng, ids, workers)
 
     def _released(
         self,

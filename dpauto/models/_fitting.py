@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
-from numbers import Real
 
 import numpy as np
 
+from dpauto.arguments import each
 from dpauto.errors import InvalidArgument, InvalidWord, StateLimitExceeded, UnknownSymbol
 from dpauto.models._parse import parse_names
 from dpauto.models._rows import FloatArray
@@ -33,8 +33,10 @@ def transition_estimates(
     Raises
     ------
     InvalidArgument
-        If `smoothing` is out of range, `words` is a string or holds no symbol, or `initial` is not
-        one of `states`.
+        If `words` is no collection, is a string or holds no symbol, or `initial` is not one of
+        `states`.
+    InvalidModel
+        If `initial` is not hashable, or `states` repeats one.
     InvalidWord
         If a symbol is None or not hashable.
     UnknownSymbol
@@ -42,15 +44,15 @@ def transition_estimates(
     StateLimitExceeded
         If smoothing would make more steps possible than there is room for.
     """
-    if isinstance(smoothing, bool) or not isinstance(smoothing, Real) or not 0 <= smoothing < 1e300:
-        raise InvalidArgument("smoothing must be a number of at least 0")
     if isinstance(words, str):
         raise InvalidArgument("words must be a list of words, not one string: write [word]")
     counts: Counter[tuple[Symbol, Symbol]] = Counter()
-    seen: dict[Symbol, None] = {} if initial is None else {initial: None}
+    seen: dict[Symbol, None] = {}
+    if initial is not None:
+        seen[parse_names([initial], argument="initial", noun="state")[0]] = None
     known = None if states is None else parse_names(states, argument="states", noun="state")
     any_symbol = False
-    for number, symbols in enumerate(words, 1):
+    for number, symbols in enumerate(each(words, name="words", of="words"), 1):
         # An array is read as the plain values it holds.
         tolist = getattr(symbols, "tolist", None)
         word = as_word(tolist() if callable(tolist) else symbols, name=f"words: word {number}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 from dpauto.errors import InvalidArgument, InvalidModel
-from dpauto.models._parse import parse_names, shown
+from dpauto.models._parse import parse_attribute, parse_graph, parse_names, shown
 from dpauto.models._patterns import fault_of, letters_of
 from dpauto.words import Alphabet, Symbol, canonical_order
 
@@ -27,9 +27,13 @@ def read_networkx(graph: nx.DiGraph, symbol: str) -> dict[str, Any]:
 
     Raises
     ------
+    InvalidArgument
+        If `graph` is no graph, or `symbol` cannot name an attribute.
     InvalidModel
         If the graph is undirected, or an edge has no symbol or one that is not hashable.
     """
+    graph = parse_graph(graph, wanted="such as nx.MultiDiGraph")
+    symbol = parse_attribute(symbol, argument="symbol")
     if not graph.is_directed():
         raise InvalidModel(
             "graph must be directed; graph.to_directed() makes every edge go both ways"

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
-from dpauto.errors import InvalidModel
+from dpauto.errors import InvalidArgument, InvalidModel
 from dpauto.words import Alphabet, Symbol, canonical_order
 
-__all__ = ["entries", "parse_moves", "parse_names", "parse_target_set", "shown", "state_number"]
+__all__ = [
+    "entries",
+    "parse_attribute",
+    "parse_graph",
+    "parse_moves",
+    "parse_names",
+    "parse_target_set",
+    "shown",
+    "state_number",
+]
 
 
 def shown(value: object) -> str:
@@ -84,6 +93,37 @@ def _lookalikes(value: object) -> Iterator[object]:
             yield int(value)
         except ValueError:
             return
+
+
+def parse_graph(graph: Any, *, wanted: str) -> Any:
+    """Return a networkx graph as it is.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is none.
+    """
+    # Asking for the methods instead of the type spares the import of networkx.
+    if isinstance(graph, type) or not all(
+        hasattr(graph, method) for method in ("is_directed", "is_multigraph", "adjacency")
+    ):
+        raise InvalidArgument(f"graph must be a networkx graph, {wanted}")
+    return graph
+
+
+def parse_attribute(attribute: Any, *, argument: str) -> Any:
+    """Return the name of an edge attribute.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is not hashable, as names of attributes are.
+    """
+    try:
+        hash(attribute)
+    except TypeError:
+        raise InvalidArgument(f"{argument} must be the name of an edge attribute") from None
+    return attribute
 
 
 def entries(mapping: Any, *, place: str, shape: str) -> Iterator[tuple[Any, Any]]:

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from dpauto.arrays import pointers
 from dpauto.errors import InvalidModel
-from dpauto.models._parse import entries, parse_names, shown, state_number
+from dpauto.models._parse import (
+    entries,
+    parse_attribute,
+    parse_graph,
+    parse_names,
+    shown,
+    state_number,
+)
 from dpauto.words import Alphabet, IntArray
 
 if TYPE_CHECKING:
@@ -110,7 +117,16 @@ def graph_entries(
     """Return the nodes of a graph and (tails, heads, probabilities) of its steps.
 
     See `MarkovChain.from_networkx`.
+
+    Raises
+    ------
+    InvalidArgument
+        If `graph` is no graph, or `probability` cannot name an attribute.
+    InvalidModel
+        If an edge has no probability.
     """
+    graph = parse_graph(graph, wanted="such as nx.DiGraph")
+    probability = parse_attribute(probability, argument="probability")
     names = parse_names(list(graph.nodes), argument="graph", noun="node")
     tails, heads, weights = [], [], []
     for tail, (node, successors) in enumerate(graph.adjacency()):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpauto.arguments import warn
+from dpauto.arguments import real_number, warn
 from dpauto.arrays import START, Automaton
 from dpauto.errors import InvalidModel, PrivacyWarning
 from dpauto.language import Language, parse_length
@@ -183,6 +183,8 @@ class MarkovChain(Model):
 
         Raises
         ------
+        InvalidArgument
+            If `graph` is no networkx graph.
         InvalidModel
             If an edge lacks the attribute, or as the constructor does.
 
@@ -244,6 +246,8 @@ class MarkovChain(Model):
         >>> chain.transitions
         {'a': {'a': 0.4, 'b': 0.6}, 'b': {'a': 0.3333333333333333, 'b': 0.6666666666666666}}
         """
+        wanted = "smoothing must be a number of at least 0, and of reasonable size"
+        smoothing = real_number(smoothing, wanted=wanted, least=0, most=1e300)
         if states is None or not smoothing:
             warn(
                 "the fitted chain's support is taken from the words: releasing the same words with"

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from dpauto.arguments import one_of
 from dpauto.arrays import START, Automaton
 from dpauto.determinization import STATE_LIMIT, disambiguated
-from dpauto.errors import EmptyLanguage, InvalidArgument, InvalidModel
+from dpauto.errors import EmptyLanguage, InvalidModel
 from dpauto.language import Language, parse_length
 from dpauto.models._base import Model
 from dpauto.models._parse import entries, parse_names, shown, state_number
@@ -226,14 +227,13 @@ class MDP(Model):
 
     def _automaton(self, observe: str) -> Automaton:
         """Return the process as an automaton that reads what is observed."""
+        observe = one_of(observe, ("states", "actions", "both"), name="observe")
         choice = np.repeat(np.arange(len(self._choice_state)), np.diff(self._indptr))
         tail, action, head = self._choice_state[choice], self._choice_action[choice], self._head
         size = len(self._states)
         first_head, first_label = np.arange(size), np.arange(size)
         if observe == "states":
             alphabet, label = self._states, head
-        elif observe not in ("actions", "both"):
-            raise InvalidArgument('observe must be "states", "actions" or "both"')
         elif not self.actions:
             raise EmptyLanguage("transitions: no state has an action, so there is no step to see")
         elif observe == "actions":

@@ -136,6 +136,8 @@ class NFA(AutomatonParts):
 
         Raises
         ------
+        InvalidArgument
+            If `graph` is no networkx graph.
         InvalidModel
             If the graph is undirected or an edge has no symbol, or as the constructor does.
 

@@ -110,7 +110,7 @@ def test_calibrated_rows_need_certificates_and_feasible_words() -> None:
     arguments: dict[str, Any] = {"epsilons": [4], "adjacency": 1}
     with pytest.raises(InvalidArgument, match="needs one for epsilon 4"):
         compare(TRIANGLE, WORDS, mechanisms=["calibrated"], **arguments)
-    with pytest.raises(InvalidArgument, match="mechanism must be one of"):
+    with pytest.raises(InvalidArgument, match="mechanism must be 'permute-and-flip'"):
         compare(TRIANGLE, WORDS, mechanisms=["laplace"], **arguments)
     certificate = certify(TRIANGLE, epsilon=4, adjacency=1)
     arguments["certificates"] = {4: certificate}

@@ -44,7 +44,7 @@ def keyed(model: Any, **options: Any) -> ReleasePlan:
         ({"model": "no.csv"}, OSError, "no.csv"),
         ({"epsilon": 0}, InvalidArgument, "epsilon must be"),
         ({"on_error": "raise"}, InvalidArgument, "on_error must be"),
-        ({"mechanism": "magic"}, InvalidArgument, "mechanism must be one of"),
+        ({"mechanism": "magic"}, InvalidArgument, "mechanism must be 'permute-and-flip'"),
         ({"record_column": None}, InvalidArgument, "with KeyedBits every word needs an id"),
         ({"rng": "dice"}, InvalidArgument, "rng must be"),
         ({"observe": "both"}, InvalidArgument, "only MDPs have actions"),

@@ -107,7 +107,7 @@ def test_a_process_without_actions_has_one_word_of_states_at_most() -> None:
 
 
 def test_arguments_of_language() -> None:
-    with pytest.raises(InvalidArgument, match='observe must be "states", "actions" or "both"'):
+    with pytest.raises(InvalidArgument, match="observe must be 'states', 'actions' or 'both'"):
         robot().language(3, observe="state")
     with pytest.raises(InvalidArgument, match="length must be a whole number of at least 1"):
         robot().language(0)
