@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dpauto.arguments import fraction_of, whole_number
 from dpauto.errors import InvalidArgument
@@ -22,7 +22,8 @@ def parse_epsilon(value: Epsilon, *, name: str = "epsilon") -> Fraction:
     Parameters
     ----------
     value : int, float, str, Fraction or Decimal
-        A float is read as written, so 0.1 is 1/10; a string may be "0.1", "1e-2" or "1/3".
+        A float is read as written, so 0.1 is 1/10, whatever its precision: numpy's float32(0.1) is
+        1/10 too. A string may be "0.1", "1e-2" or "1/3".
     name : str, optional
         The argument's name in the error.
 
@@ -53,14 +54,22 @@ def parse_epsilon(value: Epsilon, *, name: str = "epsilon") -> Fraction:
         elif isinstance(value, str) and "/" in value:
             exact = fraction_of(value.replace(" ", ""))
         else:
-            # repr of a float is the shortest decimal that reads back as it.
-            text = value.strip() if isinstance(value, str) else repr(float(value))
-            exact = fraction_of(text)
+            exact = fraction_of(value.strip() if isinstance(value, str) else _written(value))
     except (TypeError, ValueError, InvalidOperation, OverflowError, ZeroDivisionError):
         raise InvalidArgument(wanted) from None
     if exact <= 0:
         raise InvalidArgument(f"{wanted}; it is not positive")
     return exact
+
+
+def _written(number: Any) -> str:
+    """Return the shortest decimal that reads back as a number of its precision."""
+    if isinstance(number, float) or not hasattr(number, "dtype"):
+        return repr(float(number))
+    import numpy as np
+
+    # Made a float first, a float32 would show digits that nobody wrote.
+    return np.format_float_scientific(number)
 
 
 def parse_adjacency(value: int, *, name: str = "adjacency") -> int:

@@ -37,6 +37,9 @@ def test_decimals_of_any_length_are_kept(value):
     [
         (np.int64(3), Fraction(3)),
         (np.float64(0.1), Fraction(1, 10)),
+        (np.float32(0.1), Fraction(1, 10)),
+        (np.float16(0.1), Fraction(1, 10)),
+        (np.float32(1e20), Fraction(10**20)),
         ("1e-2", Fraction(1, 100)),
         (" 0.5 ", Fraction(1, 2)),
         ("1 / 3", Fraction(1, 3)),
