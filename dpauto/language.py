@@ -384,6 +384,12 @@ class Language(Drawable):
         Parameters
         ----------
         rng : None, int, numpy Generator or bit source, optional
+            None is the operating system's generator.
+
+        Raises
+        ------
+        InvalidArgument
+            If `rng` is none of the above, or a source of keyed bits, which would need an id.
         """
         seed = as_source(rng).seeds([encode("random word", self.fingerprint)], None)[0]
         tape = Tape(seed)

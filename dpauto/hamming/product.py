@@ -187,6 +187,11 @@ class MNFA(Drawable):
         rng : None, int, numpy Generator or bit source, optional
             None is the operating system's generator.
 
+        Raises
+        ------
+        InvalidArgument
+            If `rng` is none of the above, or a source of keyed bits, which would need an id.
+
         Notes
         -----
         `word` of one integer, drawn uniformly from 0 … V - 1, exactly.

@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import numpy as np
 
 from dpauto.arrays import Automaton
 from dpauto.errors import EmptyLanguage, InvalidArgument, StateLimitExceeded
 from dpauto.models._rows import FloatArray
+from dpauto.randomness import Random, Tape, as_source, encode
 from dpauto.words import IntArray
 
-__all__ = ["NumpyRandom", "as_generator", "sample_walk"]
-
-NumpyRandom: TypeAlias = np.random.Generator | np.integer | int | None
+__all__ = ["draw_uniforms", "sample_walk"]
 
 _CELL_LIMIT = 100_000_000
 
 
-def as_generator(rng: NumpyRandom) -> np.random.Generator:
-    """Return a numpy Generator for None, a seed or a Generator.
+def draw_uniforms(rng: Random, count: int) -> list[float]:
+    """Return uniform random numbers from 0 to 1 (excluded), for walks that release nothing.
+
+    Parameters
+    ----------
+    rng : None, int, numpy Generator or bit source
+        A seed, at least 0, or a Generator gives numpy's own numbers. As nothing is released, they
+        need no warning.
+    count : int
 
     Raises
     ------
     InvalidArgument
-        If `rng` is something else.
+        If `rng` is something else, or a source of keyed bits, which would need an id.
     """
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
+        if rng < 0:
+            raise InvalidArgument("rng: a seed must be at least 0")
+        rng = np.random.default_rng(rng)
     if isinstance(rng, np.random.Generator):
-        return rng
-    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
-    if rng is None or whole:
-        return np.random.default_rng(rng)
-    raise InvalidArgument("rng must be None, a seed of at least 0 or a numpy Generator")
+        uniforms: list[float] = rng.random(count).tolist()
+        return uniforms
+    tape = Tape(as_source(rng).seeds([encode("walk")], None)[0])
+    # The 53 bits that a float holds, so that none rounds up to 1.
+    return [float(word >> 11) * 2.0**-53 for word in tape.uniforms(count).tolist()]
 
 
 def sample_walk(
@@ -39,10 +49,9 @@ def sample_walk(
     probability: FloatArray,
     survival: list[FloatArray],
     initial: int | None,
-    length: int,
-    rng: np.random.Generator,
+    uniforms: Sequence[float],
 ) -> IntArray:
-    """Return the state numbers of a walk of `length` steps, shape (length,).
+    """Return the state numbers of a walk of as many steps as there are `uniforms`, shape (n,).
 
     Parameters
     ----------
@@ -55,8 +64,8 @@ def sample_walk(
         dead ends matter, and may be kept for the chain's next walk.
     initial : int or None
         Number of the state before the walk; None draws the first state uniformly.
-    length : int
-    rng : numpy Generator
+    uniforms : sequence of float
+        One for each step, from 0 to 1 (excluded).
 
     Raises
     ------
@@ -65,11 +74,10 @@ def sample_walk(
     StateLimitExceeded
         If dead ends matter and states times steps exceed a hundred million.
     """
-    indptr, head = automaton.indptr, automaton.head
+    indptr, head, length = automaton.indptr, automaton.head, len(uniforms)
     if len(survival) < length and _meets_dead_ends(automaton, length):
         _extend(survival, automaton, probability, length)
     conditioned = len(survival) >= length
-    uniforms = rng.random(length).tolist()
     walk = np.empty(length, dtype=np.int64)
     state = initial
     for i, u in enumerate(uniforms):

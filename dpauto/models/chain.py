@@ -17,7 +17,8 @@ from dpauto.models._base import Model
 from dpauto.models._fitting import transition_estimates
 from dpauto.models._parse import entries, parse_names, shown, state_number
 from dpauto.models._rows import FloatArray, checked_rows, graph_entries, matrix_entries, parse_row
-from dpauto.models._walks import NumpyRandom, as_generator, sample_walk
+from dpauto.models._walks import draw_uniforms, sample_walk
+from dpauto.randomness import Random
 from dpauto.words import Alphabet, IntArray, Symbol, Word, as_word
 
 if TYPE_CHECKING:
@@ -398,15 +399,15 @@ class MarkovChain(Model):
             state = head
         return steps
 
-    def sample(self, length: int, rng: NumpyRandom = None) -> Word:
+    def sample(self, length: int, rng: Random = None) -> Word:
         """Draw a word as the chain walks; no private release, but a way to make test data.
 
         Parameters
         ----------
         length : int
             n, at least 1.
-        rng : None, int or numpy Generator, optional
-            None draws the seed from the operating system.
+        rng : None, int, numpy Generator or bit source, optional
+            None is the operating system's generator. A seed is at least 0.
 
         Returns
         -------
@@ -416,8 +417,12 @@ class MarkovChain(Model):
 
         Raises
         ------
+        InvalidArgument
+            If `length` is not a whole number of at least 1, or `rng` is none of the above.
         EmptyLanguage
             If every walk of that length meets a dead end.
+        StateLimitExceeded
+            If avoiding dead ends would take too much memory.
 
         Examples
         --------
@@ -431,8 +436,7 @@ class MarkovChain(Model):
             self._probability,
             self._survival,
             self._initial,
-            parse_length(length),
-            as_generator(rng),
+            draw_uniforms(rng, parse_length(length)),
         )
         return self.alphabet.decode(walk)
 

@@ -26,9 +26,12 @@ from dpauto import (
     InvalidArgument,
     InvalidModel,
     InvalidWord,
+    KeyedBits,
     MarkovChain,
     PrivacyWarning,
+    SeededBits,
     StateLimitExceeded,
+    SystemBits,
     UnknownSymbol,
 )
 
@@ -384,10 +387,27 @@ def test_samples_without_a_seed_differ() -> None:
     assert chain.sample(50, rng=None) != chain.sample(50, None)
 
 
-@pytest.mark.parametrize("rng", ["seed", -1, 1.5, True, np.random.RandomState(1)])
-def test_what_is_no_generator_is_refused(rng: Any) -> None:
-    with pytest.raises(InvalidArgument, match="rng must be None, a seed of at least 0 or a numpy"):
+@pytest.mark.parametrize("rng", ["seed", 1.5, True, np.random.RandomState(1)])
+def test_what_is_no_source_is_refused(rng: Any) -> None:
+    with pytest.raises(InvalidArgument, match="rng must be None, an int seed, a numpy Generator"):
         weather().sample(3, rng)
+
+
+def test_numpy_takes_no_negative_seed() -> None:
+    with pytest.raises(InvalidArgument, match="a seed must be at least 0"):
+        weather().sample(3, -1)
+
+
+def test_samples_are_drawn_from_any_bit_source() -> None:
+    chain, draws = weather("rain"), 10_000
+    bits = SeededBits(3)
+    seen = Counter(chain.sample(2, bits) for _ in range(draws))
+    for word in chain.language(2).words():
+        p = chain.probability(word)
+        assert abs(seen[word] - draws * p) < 5 * math.sqrt(draws * p)
+    assert chain.sample(9, SystemBits()) in chain.language(9)
+    with pytest.raises(InvalidArgument, match="record must be given"):
+        chain.sample(9, KeyedBits(b"k" * 16))
 
 
 def test_conditioning_has_a_memory_limit() -> None:
