@@ -216,7 +216,8 @@ class Offline(Mechanism):
         tapes = [Tape(seed) for _, seed in jobs]
         released: list[IntArray | None] = [None] * len(jobs)
         with self._precision(0):
-            races = [self._race(FloatLayers(block, b), tapes[b]) for b in range(len(jobs))]
+            layers = [FloatLayers(block, b) for b in range(len(jobs))]
+            races = [self._race(one, tape) for one, tape in zip(layers, tapes, strict=True)]
             wanted: dict[int, IntArray | None] = dict.fromkeys(range(len(jobs)))
             while wanted:
                 asking = []
@@ -228,7 +229,10 @@ class Offline(Mechanism):
                         released[b] = end.value
                     except Undecided:
                         pass
-                wanted = draw_outside(block, asking, tapes)
+                drawn = draw_outside([layers[b] for b in asking], [tapes[b] for b in asking])
+                wanted = {
+                    b: word for b, word in zip(asking, drawn, strict=True) if word is not None
+                }
         block.close()
         return [
             self._release(words[b], tapes[b], first=1) if word is None else word

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpauto.arrays import BoolArray
 from dpauto.passes.floating import FloatPass
 from dpauto.passes.layers import Layers, Undecided
 from dpauto.passes.leaving_sums import WordSums
-from dpauto.passes.weights import FloatArray, view
+from dpauto.passes.weights import view
 from dpauto.randomness import Tape
 from dpauto.words import IntArray
 
@@ -35,12 +34,12 @@ class FloatLayers(Layers):
 
     def __init__(self, block: FloatPass, b: int = 0) -> None:
         super().__init__(block.weights, block.words[b], block.nearest[b])
-        self._pass, self._b = block, b
+        self.block, self.b = block, b
         self._symbols: list[int] = block.words[b].tolist()
 
     @cached_property
     def _sums(self) -> WordSums:
-        return self._pass.leaving.of(self._b)
+        return self.block.leaving.of(self.b)
 
     @property
     def outside(self) -> arb:
@@ -48,7 +47,7 @@ class FloatLayers(Layers):
         from flint import arb
 
         total, absolute, unit = self._sums.total
-        error = total * self._pass.leaving_relative(self._b) + absolute
+        error = total * self.block.leaving_relative(self.b) + absolute
         return arb(total, error * (1 + 2**-20)) * arb((1, unit))
 
     def choose_leaving(self, tape: Tape) -> int:
@@ -62,13 +61,13 @@ class FloatLayers(Layers):
     @cached_property
     def _relative(self) -> float:
         """Bound on the relative error of a choice's sums, products and total."""
-        return self._pass.leaving_relative(self._b) + 4 * self._pass.unit
+        return self.block.leaving_relative(self.b) + 4 * self.block.unit
 
     def detour(
         self, i: int, state: int, written: IntArray, tape: Tape, first: int
     ) -> tuple[int, int]:
         """Walk on until the word ends or is back on w's run; `Undecided` near a border."""
-        w, block, width, b = self.weights, self._pass, self._pass.width, self._b
+        w, block, width, b = self.weights, self.block, self.block.width, self.b
         indptr, head, label = w.views
         symbols, run, stop = self._symbols, self.nearest.states, self.stop
         z, times, table = w.z, w.times, None if w.costs is None else w.float_table
@@ -100,114 +99,107 @@ class FloatLayers(Layers):
     @cached_property
     def _choice_losses(self) -> list[float]:
         """What a choice among weights of layer i adds to its margin, by i."""
-        layers = np.arange(self._pass.length + 1)
-        losses: list[float] = self._pass.choice_losses(
-            layers, np.full_like(layers, self._b)
+        layers = np.arange(self.block.length + 1)
+        losses: list[float] = self.block.choice_losses(
+            layers, np.full_like(layers, self.b)
         ).tolist()
         return losses
 
     def close(self) -> None:
         """Let the thread's next pass use the memory of a block that is this word alone."""
-        if self._pass.width == 1:
-            self._pass.close()
+        if self.block.width == 1:
+            self.block.close()
 
 
-def draw_outside(
-    block: FloatPass, asking: Sequence[int], tapes: Sequence[Tape]
-) -> dict[int, IntArray | None]:
+def draw_outside(layers: Sequence[FloatLayers], tapes: Sequence[Tape]) -> list[IntArray | None]:
     """Draw a word outside T for some words of a block, in step.
 
     Parameters
     ----------
-    block : FloatPass
-        Under the Hamming distance.
-    asking : sequence of int
-        Numbers of the words.
+    layers : sequence of FloatLayers
+        Different words of one block, under the Hamming distance.
     tapes : sequence of Tape
-        Of all words of the block.
+        One for each.
 
     Returns
     -------
-    dict
-        The word drawn for each number; undecided ones are left out.
+    list
+        The words drawn, None where the bits do not decide.
     """
-    starts: list[tuple[int, int, int]] = []
-    written = np.empty((len(asking), block.length), dtype=np.int64)
-    for b in asking:
-        try:
-            starts.append((b, *FloatLayers(block, b).leave(written[len(starts)], tapes[b])))
-        except Undecided:
-            continue
-    if not starts:
-        return {}
-    decided = _walk_together(block, starts, written, tapes)
-    return {b: written[row] for row, (b, _, _) in enumerate(starts) if decided[row]}
+    if not layers:
+        return []
+    walks = _Walks(layers, tapes)
+    for i in range(walks.length):
+        walks.step(i)
+    decided = walks.decided.tolist()
+    return [word if certain else None for word, certain in zip(walks.written, decided, strict=True)]
 
 
-def _walk_together(
-    block: FloatPass,
-    starts: Sequence[tuple[int, int, int]],
-    written: IntArray,
-    tapes: Sequence[Tape],
-) -> BoolArray:
-    """Complete words from (b, layer, state), all in step; returns which were decided.
+class _Walks:
+    """Words of a block that are written in step.
 
-    The decisions are those of `Layers.walk`, on the same uniforms.
+    The decisions are those of `Layers.draw_outside`, on the same uniforms. Row r is the word of
+    ``layers[r]``, written up to layer[r] and then in state[r].
     """
-    length = block.length
-    words = [FloatLayers(block, b) for b, _, _ in starts]
-    column = np.array([b for b, _, _ in starts], dtype=np.int64)
-    layer = np.array([i for _, i, _ in starts], dtype=np.int64)
-    state = np.array([q for _, _, q in starts], dtype=np.int64)
-    # States of each word's own run, or states that do not exist.
-    runs = np.array([block.nearest[b].states or [-1] * length for b in column.tolist()])
-    first = [tapes[b].reserve(length - i) for b, i, _ in starts]
-    uniforms = np.zeros((len(starts), length))
-    for row, (b, i, _) in enumerate(starts):
-        uniforms[row, i:] = tapes[b].leading(first[row], length - i) * 2.0**-64
-    decided = np.ones(len(starts), dtype=bool)
-    for i in range(int(layer.min(initial=length)), length):
-        rows = np.flatnonzero(layer == i)
-        if not rows.size:
-            continue
-        back = state[rows] == runs[rows, i - 1]
-        for row in rows[back].tolist():
+
+    def __init__(self, layers: Sequence[FloatLayers], tapes: Sequence[Tape]) -> None:
+        self._layers, self._tapes, self._block = layers, tapes, layers[0].block
+        count, n = len(layers), self._block.length
+        self.length, self.written = n, np.empty((count, n), dtype=np.int64)
+        self.decided = np.ones(count, dtype=bool)
+        self._layer, self._state = np.zeros((2, count), dtype=np.int64)
+        self._column = np.array([one.b for one in layers])
+        # States of each word's own run, or states that do not exist.
+        self._runs = np.array([one.nearest.states or [-1] * n for one in layers])
+        self._uniforms = np.zeros((count, n))
+        #: The decision of word r at layer i reads the uniform with number first[r] + i.
+        self._first = [0] * count
+        for row, (one, tape) in enumerate(zip(layers, tapes, strict=True)):
             try:
-                place = first[row] + i - starts[row][1]
-                k = words[row].choose_later(i, tapes[column[row]], place)
+                i, self._state[row] = one.leave(self.written[row], tape)
             except Undecided:
-                decided[row], layer[row] = False, length
+                self._give_up(row)
                 continue
-            leaving = words[row].nearest.leaving
-            step = length if k is None else int(leaving.steps[k])
-            written[row, i:step] = words[row].word[i:step]
-            layer[row] = step + 1
-            if k is not None:
-                written[row, step], state[row] = leaving.label[k], leaving.head[k]
-        rows = rows[~back]
-        state[rows], written[rows, i], certain = _choose_edges(
-            block, i, state[rows], column[rows], uniforms[rows, i]
-        )
-        decided[rows] &= certain
-        layer[rows] = i + 1
-    return decided
+            self._layer[row], self._first[row] = i, tape.reserve(n - i) - i
+            self._uniforms[row, i:] = tape.leading(self._first[row] + i, n - i)
+        self._uniforms *= 2.0**-64
 
+    def _give_up(self, row: int) -> None:
+        self.decided[row], self._layer[row] = False, self.length
 
-def _choose_edges(
-    block: FloatPass, i: int, state: IntArray, column: IntArray, uniform: FloatArray
-) -> tuple[IntArray, IntArray, BoolArray]:
-    """Draw an edge from each state at layer i: its head, its label, whether it is certain."""
-    heads, labels = block.weights.padded
-    weights = block.layer(i + 1)[heads[state] * block.width + column[:, np.newaxis]]
-    weights[labels[state] < 0] = 0.0
-    weights[labels[state] != block.words[column, i][:, np.newaxis]] *= block.weights.z
-    reached = np.cumsum(weights, axis=1)
-    total = reached[:, -1]
-    losses = block.choice_losses(np.full(len(state), i + 1), column)
-    margin = total * (block.choice_error + 2.0**-52) + losses
-    target = uniform * total
-    edge = (reached <= (target + margin)[:, np.newaxis]).sum(axis=1)
-    before = np.where(edge > 0, reached[np.arange(len(state)), edge - 1], -np.inf)
-    certain = (edge < reached.shape[1]) & (before < target - margin)
-    edge = np.minimum(edge, reached.shape[1] - 1)
-    return heads[state, edge], labels[state, edge], certain
+    def step(self, i: int) -> None:
+        """Write on the words that have come to layer i."""
+        rows = np.flatnonzero(self._layer == i)
+        if not rows.size:
+            return
+        back = self._state[rows] == self._runs[rows, i - 1]
+        for row in rows[back].tolist():
+            one, index = self._layers[row], self._first[row] + i
+            try:
+                found = one.jump(i, self.written[row], self._tapes[row], index)
+                self._layer[row], self._state[row] = found
+            except Undecided:
+                self._give_up(row)
+        self._choose_edges(i, rows[~back])
+
+    def _choose_edges(self, i: int, rows: IntArray) -> None:
+        """Draw the next edge of each of these words."""
+        block, weights = self._block, self._block.weights
+        heads, labels, wrong = weights.padded
+        state, column = self._state[rows], self._column[rows]
+        symbols = labels[state]
+        factors = np.where(symbols == block.words[column, i, np.newaxis], 1.0, wrong[state])
+        entries = heads[state] * block.width + column[:, np.newaxis]
+        reached = np.cumsum(factors * block.layer(i + 1)[entries], axis=1)
+        total = reached[:, -1]
+        margin = total * (block.choice_error + 2.0**-52) + block.choice_losses(i + 1, column)
+        target = self._uniforms[rows, i] * total
+        edge = (reached <= (target + margin)[:, np.newaxis]).sum(axis=1)
+        # Nothing comes before the first edge, and nothing can be chosen beyond the last.
+        before = np.where(edge > 0, reached[np.arange(len(rows)), edge - 1], -np.inf)
+        certain = (edge < reached.shape[1]) & (before < target - margin)
+        edge = np.minimum(edge, reached.shape[1] - 1)
+        self.written[rows, i] = symbols[np.arange(len(rows)), edge]
+        self._state[rows] = heads[state, edge]
+        self._layer[rows] = np.where(certain, i + 1, self.length)
+        self.decided[rows] = certain

@@ -13,7 +13,7 @@ import numpy as np
 from dpauto.arrays import ragged, sparse_tools
 from dpauto.passes.leaving_sums import LeavingSums
 from dpauto.passes.nearest import Nearest
-from dpauto.passes.weights import FloatArray, Weights, stride_for
+from dpauto.passes.weights import FLOAT_PRECISION, FloatArray, Weights, stride_for
 from dpauto.words import IntArray
 
 if TYPE_CHECKING:
@@ -95,12 +95,12 @@ class FloatPass:
         loss = (self.length - i) * (self.weights.degree + 6) * self.unit
         return loss / (1 - loss) if loss < 0.5 else math.inf
 
-    def scales(self, layers: IntArray, words: IntArray) -> IntArray:
+    def scales(self, layers: IntArray | int, words: IntArray | int) -> IntArray:
         """Powers of two in whose units these layers of these words are."""
         found: IntArray = self._scales[-(-layers // self._spacing), words]
         return found
 
-    def losses(self, layers: IntArray, words: IntArray) -> FloatArray:
+    def losses(self, layers: IntArray | int, words: IntArray | int) -> FloatArray:
         """Bounds on the absolute error of entries of these layers of these words."""
         found: FloatArray = self._losses[-(-layers // self._spacing), words]
         return found * self._growth + self._underflow
@@ -110,7 +110,7 @@ class FloatPass:
         """Bound on the error of a choice among edges, in parts of their total weight (E4)."""
         return 2 * self.relative(1) + (4 * self.weights.degree + 8) * self.unit
 
-    def choice_losses(self, layers: IntArray, words: IntArray) -> FloatArray:
+    def choice_losses(self, layers: IntArray | int, words: IntArray | int) -> FloatArray:
         """What is added to `choice_error` for weights that come from these layers."""
         return 2.0 * self.weights.degree * self.losses(layers, words)
 
@@ -311,9 +311,11 @@ class FloatPass:
         """Weigh the words that leave T by each edge (E3)."""
         factor, shift = self._factors()
         scales = self.scales(self._steps + 1, self._columns) + shift
-        lost = self.losses(self._steps + 1, self._columns) * factor
-        # A factor below 2**-1000 reads as 0 and loses its term.
-        lost += np.where(factor == 0, 2.0**-999 * self._gathered, 0)
+        losses = self.losses(self._steps + 1, self._columns)
+        # A factor below 2**-1000 reads as 0 and loses its term. No bound may underflow to 0.
+        gone = (factor == 0) & (self._gathered > 0)
+        lost = losses * factor + np.where(gone, 2.0**-999 * self._gathered, 0.0)
+        lost = np.maximum(lost, np.where(gone | (losses > 0), 2.0**-1074, 0.0))
         mantissa, exponent = np.frexp(self._gathered)
         return LeavingSums(
             self._bounds,
@@ -332,6 +334,8 @@ class FloatPass:
 
     def _factors(self) -> tuple[FloatArray, IntArray]:
         """Mantissa and exponent of each leaving edge's own factor: prefixes times weight."""
+        from flint import ctx
+
         w = self.weights
         costs = np.concatenate([nearest.leaving.cost for nearest in self.nearest])
         mantissa, exponent = w.floats(np.maximum(costs, 0)), np.zeros(len(costs), dtype=np.int64)
@@ -342,10 +346,11 @@ class FloatPass:
                 mantissa[part] *= prefixes
             elif prefixes is not None:
                 # Numbers of prefixes may be of any size, and costs relative to T negative.
-                balls = [
-                    _split(w.ball(cost - nearest.distance) * times)
-                    for cost, times in zip(costs[part].tolist(), prefixes, strict=True)
-                ]
+                with ctx.workprec(FLOAT_PRECISION):
+                    balls = [
+                        _split(w.ball(cost - nearest.distance) * times)
+                        for cost, times in zip(costs[part].tolist(), prefixes, strict=True)
+                    ]
                 mantissa[part] = [ball[0] for ball in balls]
                 exponent[part] = [ball[1] for ball in balls]
         return mantissa, exponent

@@ -115,20 +115,30 @@ class Layers(ABC):
         int
             The layer at which the walk ended: n, or where it met the state `stop`.
         """
-        n, leaving, run = len(self.word), self.nearest.leaving, self.nearest.states
+        n, run = len(self.word), self.nearest.states
         first = tape.reserve(n - i) - i
         while i < n and state != self.stop:
             if run is not None and state == run[i - 1]:
-                k = self.choose_later(i, tape, first + i)
-                step = n if k is None else int(leaving.steps[k])
-                written[i:step] = self.word[i:step]
-                i = step
-                if k is not None:
-                    written[i], state = leaving.label[k], int(leaving.head[k])
-                    i += 1
+                i, state = self.jump(i, written, tape, first + i)
             else:
                 i, state = self.detour(i, state, written, tape, first)
         return i
+
+    def jump(self, i: int, written: IntArray, tape: Tape, index: int) -> tuple[int, int]:
+        """Follow w from layer i to where the word leaves it next, or to its end.
+
+        Returns
+        -------
+        tuple
+            The layer and the state after the edge that leaves.
+        """
+        leaving, k = self.nearest.leaving, self.choose_later(i, tape, index)
+        if k is None:
+            written[i:] = self.word[i:]
+            return len(written), -1
+        step = int(leaving.steps[k])
+        written[i:step], written[step] = self.word[i:step], leaving.label[k]
+        return step + 1, int(leaving.head[k])
 
     def draw_outside(self, tape: Tape) -> IntArray | None:
         """Return a word outside T, drawn in proportion to its weight; shape (n,)."""

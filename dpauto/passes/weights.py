@@ -14,18 +14,30 @@ from dpauto.arrays import Automaton, sparse_tools
 from dpauto.words import Costs, IntArray
 
 if TYPE_CHECKING:
-    from flint import arb
+    from flint import arb, fmpq
 
-__all__ = ["FloatArray", "Weights", "ball", "floor_and_ceiling", "midpoint", "stride_for", "view"]
+__all__ = [
+    "FLOAT_PRECISION",
+    "FloatArray",
+    "Weights",
+    "ball",
+    "floor_and_ceiling",
+    "stride_for",
+    "view",
+]
 
 FloatArray = NDArray[np.float64]
+
+#: Precision of a ball whose midpoint becomes a float, whatever the caller computes with: enough
+#: for exponents up to 2**60.
+FLOAT_PRECISION = 128
 
 
 def ball(value: Fraction | int) -> arb:
     """Return a rational number as an arb ball at the current precision."""
     from flint import arb, fmpq
 
-    return arb(fmpq(Fraction(value).numerator, Fraction(value).denominator))
+    return arb(fmpq(value.numerator, value.denominator))
 
 
 def floor_and_ceiling(value: arb) -> tuple[int, int]:
@@ -41,11 +53,6 @@ def floor_and_ceiling(value: arb) -> tuple[int, int]:
 def view(array: NDArray[Any]) -> Any:
     """Return a view for reading and writing one entry at a time, which numpy does slowly."""
     return memoryview(array)  # type: ignore[arg-type]
-
-
-def midpoint(value: arb) -> float:
-    """Return the float64 nearest to the middle of a ball, within one unit in the last place."""
-    return float(value.mid())
 
 
 def stride_for(steps: int, layer_bytes: int, memory: int) -> int:
@@ -133,7 +140,15 @@ class Weights:
 
     def ball(self, cost: int) -> arb:
         """Return exp(-a cost) as a ball at the current precision."""
-        return ball(-self.unit_exponent * cost).exp()
+        from flint import arb
+
+        return arb(self._exact_unit * -cost).exp()
+
+    @cached_property
+    def _exact_unit(self) -> fmpq:
+        from flint import fmpq
+
+        return fmpq(self.unit_exponent.numerator, self.unit_exponent.denominator)
 
     # -- float64 ----------------------------------------------------------------------------------
 
@@ -144,9 +159,12 @@ class Weights:
 
     def float_of(self, cost: int) -> float:
         """Return exp(-a cost) as a float64 within one unit in the last place; 0 below 2**-1000."""
+        from flint import ctx
+
         if self.unit_exponent * cost > 693:
             return 0.0
-        return midpoint(self.ball(cost))
+        with ctx.workprec(FLOAT_PRECISION):
+            return float(self.ball(cost).mid())
 
     @cached_property
     def float_table(self) -> FloatArray:
@@ -217,14 +235,19 @@ class Weights:
         return view(a.indptr), view(a.head), view(a.label)
 
     @cached_property
-    def padded(self) -> tuple[IntArray, IntArray]:
-        """(heads, labels) of every state's edges, shape (N, degree); -1 labels fill up."""
+    def padded(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """(heads, labels, weights) of every state's edges, shape (N, degree).
+
+        Weights are those of wrong symbols (Hamming). -1 labels of weight 0 fill up.
+        """
         a = self.automaton
         heads = np.zeros((a.n_states, self.degree), dtype=np.int64)
         labels = np.full((a.n_states, self.degree), -1, dtype=np.int64)
+        weights = np.zeros((a.n_states, self.degree))
         place = np.arange(a.n_edges) - a.indptr[a.tail]
         heads[a.tail, place], labels[a.tail, place] = a.head, a.label
-        return heads, labels
+        weights[a.tail, place] = self.uniform_data
+        return heads, labels, weights
 
     @cached_property
     def indices(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -170,3 +171,15 @@ def test_the_coarse_pass_is_coarse():
     rough = coarse_pass(12)(weights, word[np.newaxis], nearest)
     off = np.abs(rough.layer(1) / exact.layer(1) - 1)
     assert 2**-12 < off.max() < rough.relative(1)
+
+
+@pytest.mark.parametrize("a", [Fraction(100, 3), Fraction(1999, 3)])
+def test_weights_do_not_depend_on_the_precision_of_the_caller(a):
+    from flint import ctx
+
+    language = Language.of(["ab", "ba"])
+    with ctx.workprec(20):
+        z = Weights(language.automaton, language.rows, a, None).z
+    assert z == pytest.approx(math.exp(-a), rel=1e-12)
+    with ctx.workprec(300):
+        assert z == Weights(language.automaton, language.rows, a, None).z
