@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,13 @@ collect_ignore_glob = ["docs/*.py", "docs/_ext/*.py"]
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
 
 
-@pytest.fixture
-def example_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run an example in an empty folder, so that the files it writes stay out of the checkout."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+@pytest.fixture(scope="module")
+def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Run a page's examples in a folder of its own, so that what they write stays out of here."""
+    folder = tmp_path_factory.mktemp("page")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
 
 
 pytest_collect_file = Sybil(
