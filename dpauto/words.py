@@ -7,14 +7,19 @@ in an `Alphabet`; symbols themselves are touched only where words come in and go
 from __future__ import annotations
 
 import hashlib
+import math
+from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
+from functools import cached_property
 from numbers import Rational
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpauto.arguments import shown
 from dpauto.errors import InvalidArgument, InvalidModel, InvalidWord, UnknownSymbol
 
 __all__ = ["Alphabet", "Costs", "Symbol", "Word", "as_word", "canonical_order", "hamming_distance"]
@@ -22,6 +27,9 @@ __all__ = ["Alphabet", "Costs", "Symbol", "Word", "as_word", "canonical_order", 
 Symbol: TypeAlias = Hashable
 Word: TypeAlias = tuple[Symbol, ...]
 IntArray: TypeAlias = NDArray[np.int64]
+
+#: Largest alphabet of a cost table, which is kept for all pairs.
+MOST_SYMBOLS = 4096
 
 
 def as_word(symbols: Iterable[Symbol], *, name: str = "w") -> Word:
@@ -102,6 +110,8 @@ class Alphabet(Sequence[Symbol]):
     ----------
     symbols : iterable of hashable
         The symbols in order; a `range` is kept as it is, so a million integer states cost nothing.
+    argument, noun : str, optional
+        What messages call `symbols` and one of them.
 
     Raises
     ------
@@ -117,48 +127,29 @@ class Alphabet(Sequence[Symbol]):
     [2, 0, 1]
     """
 
-    __slots__ = ("_digest", "_numbers", "_symbols")
-
-    def __init__(self, symbols: Iterable[Symbol]) -> None:
+    def __init__(
+        self, symbols: Iterable[Symbol], *, argument: str = "alphabet", noun: str = "symbol"
+    ) -> None:
+        self._symbols: tuple[Symbol, ...] | range
+        #: None where a symbol is its own number.
+        self._numbers: dict[Symbol, int] | None
         if isinstance(symbols, Alphabet):
-            self._symbols: tuple[Symbol, ...] | range = symbols._symbols
-            self._numbers: dict[Symbol, int] | None = symbols._numbers
+            self._symbols, self._numbers = symbols._symbols, symbols._numbers
             return
-        if isinstance(symbols, range) and symbols == range(len(symbols)):
-            self._symbols, self._numbers = symbols, None
+        try:
+            listed = symbols if isinstance(symbols, range) else tuple(canonical_order(symbols))
+        except TypeError:
+            raise InvalidModel(f"{argument} must be a collection of {noun}s") from None
+        if not listed:
+            raise InvalidModel(f"{argument} must hold at least one {noun}")
+        if _is_plain_range(listed):
+            self._symbols, self._numbers = range(len(listed)), None
         else:
-            try:
-                self._symbols = tuple(canonical_order(symbols))
-            except TypeError:
-                raise InvalidModel("alphabet must be a collection of symbols") from None
-            if all(type(s) is int and s == k for k, s in enumerate(self._symbols)):
-                self._symbols, self._numbers = range(len(self._symbols)), None
-                self._check_size()
-                return
-            self._numbers = {}
-            for number, symbol in enumerate(self._symbols):
-                try:
-                    first = self._numbers.setdefault(symbol, number)
-                except TypeError:
-                    raise InvalidModel(
-                        f"alphabet: symbol number {number} is not hashable"
-                    ) from None
-                if first != number:
-                    raise InvalidModel(f"alphabet: symbol {symbol!r} occurs twice")
-        self._check_size()
+            self._symbols, self._numbers = tuple(listed), _numbered(listed, argument, noun)
 
-    def _check_size(self) -> None:
-        if not self._symbols:
-            raise InvalidModel("alphabet must have at least one symbol")
-
+    @cached_property
     def digest(self) -> bytes:
-        """Return a SHA-256 of the symbols in their order, types included."""
-        # Kept: the languages of all lengths of a model share its alphabet.
-        if not hasattr(self, "_digest"):
-            self._digest = self._computed_digest()
-        return self._digest
-
-    def _computed_digest(self) -> bytes:
+        """A SHA-256 of the symbols in their order, types included."""
         if self._numbers is None:
             return hashlib.sha256(f"range {len(self)}".encode()).digest()
         whole = hashlib.sha256()
@@ -229,18 +220,16 @@ class Alphabet(Sequence[Symbol]):
         UnknownSymbol
             If a symbol is not in the alphabet: the position is named, never the symbol.
         """
-        symbols = as_word(word, name=name)
+        symbols: Any = as_word(word, name=name)
         if self._numbers is None:
-            # A million integers at once: the usual word over the states of a sparse matrix.
-            try:
-                numbers = np.array(symbols)
-            except ValueError:
-                numbers = np.empty(0, dtype=object)
-            if numbers.dtype.kind in "iu" and numbers.shape == (len(symbols),):
-                bad = np.flatnonzero((numbers < 0) | (numbers >= len(self)))
-                if bad.size:
+            # A million integers at once: the usual word over the states of a sparse matrix. What
+            # is no integer may still be equal to one, and is looked up.
+            with suppress(TypeError, OverflowError):
+                found: IntArray = np.frombuffer(array("q", symbols), dtype=np.int64)
+                if found.size and (found.min() < 0 or found.max() >= len(self)):
+                    bad = np.flatnonzero((found < 0) | (found >= len(self)))
                     raise self._unknown(name, int(bad[0]))
-                return numbers.astype(np.int64)
+                return found
         numbers = np.empty(len(symbols), dtype=np.int64)
         for position, symbol in enumerate(symbols):
             number = self.number(symbol)
@@ -257,10 +246,41 @@ class Alphabet(Sequence[Symbol]):
 
     def decode(self, numbers: Iterable[int]) -> Word:
         """Return symbol numbers as the word they stand for."""
-        plain = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
+        if isinstance(numbers, np.ndarray):
+            # To take objects is faster than to make integers, once there is a table of them.
+            if len(numbers) > len(self):
+                return tuple(self._table[numbers].tolist())
+            numbers = numbers.tolist()
         if self._numbers is None:
-            return tuple(plain)
-        return tuple(map(self._symbols.__getitem__, plain))
+            return tuple(numbers)
+        return tuple(map(self._symbols.__getitem__, numbers))
+
+    @cached_property
+    def _table(self) -> NDArray[np.object_]:
+        table = np.empty(len(self), dtype=object)
+        for number, symbol in enumerate(self._symbols):
+            table[number] = symbol
+        return table
+
+
+def _is_plain_range(symbols: Sequence[Symbol]) -> bool:
+    """Return whether symbols are 0, 1, …, m-1: then none needs to be looked up."""
+    if isinstance(symbols, range):
+        return symbols == range(len(symbols))
+    return all(type(s) is int and s == k for k, s in enumerate(symbols))
+
+
+def _numbered(symbols: Iterable[Symbol], argument: str, noun: str) -> dict[Symbol, int]:
+    """Return the number of every symbol; raises InvalidModel where one has none of its own."""
+    numbers: dict[Symbol, int] = {}
+    for number, symbol in enumerate(symbols):
+        try:
+            first = numbers.setdefault(symbol, number)
+        except TypeError:
+            raise InvalidModel(f"{argument}: {noun} number {number} is not hashable") from None
+        if first != number:
+            raise InvalidModel(f"{argument}: {noun} {shown(symbol)} occurs twice")
+    return numbers
 
 
 class Costs:
@@ -293,19 +313,13 @@ class Costs:
         alphabet: Iterable[Symbol],
     ) -> None:
         alphabet = Alphabet(alphabet)
-        size = len(alphabet)
-        if size > 4096:
-            raise InvalidArgument(f"costs need an alphabet of at most 4096 symbols, not {size}")
-        exact = [[self._entry(table, alphabet, i, j) for j in range(size)] for i in range(size)]
+        if len(alphabet) > MOST_SYMBOLS:
+            raise InvalidArgument(
+                f"costs need an alphabet of at most {MOST_SYMBOLS} symbols, not {len(alphabet)}"
+            )
         self.alphabet = alphabet
-        self.denominator = int(
-            np.lcm.reduce([c.denominator for row in exact for c in row], dtype=object)
-        )
-        whole = [[int(c * self.denominator) for c in row] for row in exact]
-        if max(max(row) for row in whole) >= 2**62:
-            raise InvalidArgument("costs are too large: numerators must stay below 2**62")
         #: int64 array, shape (symbols, symbols): numerators of the costs, [true, written].
-        self.matrix = np.array(whole, dtype=np.int64)
+        self.matrix, self.denominator = _numerators(table, alphabet)
         self.matrix.setflags(write=False)
         #: ``max |c(x, s) - c(y, s)|``: how far one substitution can move the cost (a Fraction).
         self.spread = Fraction(
@@ -314,33 +328,61 @@ class Costs:
         if self.spread == 0:
             raise InvalidArgument("costs must tell at least two symbols apart; all are 0")
 
-    @staticmethod
-    def _entry(table: Any, alphabet: Alphabet, i: int, j: int) -> Fraction:
-        true, written = alphabet[i], alphabet[j]
-        if callable(table):
-            cost = table(true, written)
-        elif isinstance(table, Mapping):
-            cost = table.get((true, written), 0 if i == j else None)
-        else:
-            matrix = np.asarray(table)
-            if matrix.shape != (len(alphabet),) * 2 or matrix.dtype.kind not in "iuO":
-                raise InvalidArgument(
-                    f"costs: a matrix must hold integers and have shape"
-                    f" ({len(alphabet)}, {len(alphabet)})"
-                )
-            cost = matrix[i, j]
-            cost = cost.item() if isinstance(cost, np.generic) else cost
-        if isinstance(cost, bool) or not isinstance(cost, Rational):
-            raise InvalidArgument(
-                f"costs: the cost of writing {written!r} for {true!r} must be an int or Fraction"
-            )
-        if cost < 0 or (i == j and cost != 0):
-            raise InvalidArgument(
-                f"costs: writing {written!r} for {true!r} must cost"
-                f" {'0' if i == j else 'at least 0'}"
-            )
-        return Fraction(cost)
-
     def total(self, true: IntArray, written: IntArray) -> int:
         """Return the cost of `written` for `true`, in units of 1/denominator."""
         return sum(self.matrix[true, written].tolist())
+
+
+def _numerators(table: Any, alphabet: Alphabet) -> tuple[IntArray, int]:
+    """Return a cost table as integers over their common denominator, and that."""
+    costs = _cost_matrix(table, alphabet)
+    if costs.dtype == object:
+        size = range(len(alphabet))
+        exact = [[_exact(costs, alphabet, i, j) for j in size] for i in size]
+        denominator = math.lcm(*{cost.denominator for row in exact for cost in row})
+        costs = np.array([[int(c * denominator) for c in row] for row in exact], dtype=object)
+    else:
+        denominator = 1
+        wrong = costs < 0
+        np.fill_diagonal(wrong, costs.diagonal() != 0)
+        for at in np.argwhere(wrong)[:1].tolist():
+            _exact(costs, alphabet, *at)
+    if costs.max() >= 2**62:
+        raise InvalidArgument("costs are too large: numerators must stay below 2**62")
+    return costs.astype(np.int64), denominator
+
+
+def _cost_matrix(table: Any, alphabet: Alphabet) -> NDArray[Any]:
+    """Return the costs as they were given, [true, written]: integers, or objects to be checked."""
+    size = len(alphabet)
+    if isinstance(table, Mapping) or callable(table):
+        costs = np.empty((size, size), dtype=object)
+        for i, j in np.ndindex(size, size):
+            true, written = alphabet[i], alphabet[j]
+            if callable(table):
+                costs[i, j] = table(true, written)
+            else:
+                costs[i, j] = table.get((true, written), 0 if i == j else None)
+        return costs
+    try:
+        given = np.asarray(table)
+    except ValueError:
+        given = np.empty(0)
+    if given.shape != (size, size) or given.dtype.kind not in "iuO":
+        raise InvalidArgument(f"costs: a matrix must hold integers and have shape ({size}, {size})")
+    return given
+
+
+def _exact(costs: NDArray[Any], alphabet: Alphabet, i: int, j: int) -> Fraction:
+    """Return one cost; raises InvalidArgument, naming the symbols, if it cannot be one."""
+    cost, true, written = costs[i, j], alphabet[i], alphabet[j]
+    cost = cost.item() if isinstance(cost, np.generic) else cost
+    if isinstance(cost, bool) or not isinstance(cost, Rational):
+        raise InvalidArgument(
+            f"costs: the cost of writing {written!r} for {true!r} must be an int or Fraction"
+        )
+    if cost < 0 or (i == j and cost != 0):
+        raise InvalidArgument(
+            f"costs: writing {written!r} for {true!r} must cost {'0' if i == j else 'at least 0'}"
+        )
+    return Fraction(cost)

@@ -103,7 +103,7 @@ class MechanismChoice:
         """
         costs = self._costs
         if isinstance(costs, Costs):
-            told = encode(costs.denominator, costs.matrix.tobytes(), costs.alphabet.digest())
+            told = encode(costs.denominator, costs.matrix.tobytes(), costs.alphabet.digest)
         elif isinstance(costs, _CostFile):
             told = encode(costs.content)
         elif isinstance(costs, Mapping):
