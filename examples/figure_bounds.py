@@ -2,7 +2,7 @@
 
     python examples/figure_bounds.py [FOLDER]
 
-Needs ``pip install dpauto[plots]``.
+Needs ``pip install 'dpauto[plots]'``.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 EDGES is a table with the columns u and v and, where the trips are made of links, `link`; NODES one
 with node, lon and lat. BEFORE and AFTER are files of trips in text. The picture shows the secret.
-Needs ``pip install dpauto[plots]``.
+Needs ``pip install 'dpauto[plots]'``.
 """
 
 from __future__ import annotations

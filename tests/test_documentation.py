@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
+import dpauto
 from dpauto.cli import commands
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -53,3 +54,15 @@ def test_links_inside_the_project_lead_somewhere(page):
     text = re.sub(code_and_formulas, "", page.read_text("utf-8"), flags=re.DOTALL)
     targets = re.findall(r"\]\((?!https?:|#)([^)\s#]+)", text)
     assert [t for t in targets if not (page.parent / t).exists()] == []
+
+
+def test_versions_agree():
+    version = dpauto.__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+([ab]\d+|rc\d+)?", version)
+    citation = (CHECKOUT / "CITATION.cff").read_text("utf-8")
+    assert re.findall(r"(?m)^version: (.+)$", citation) == [version]
+    titles = re.findall(r"(?m)^## \[(.+?)\]", (CHECKOUT / "CHANGELOG.md").read_text("utf-8"))
+    # What is not released yet stands first; the version before it is the package's.
+    assert titles[0] == "Unreleased"
+    assert titles[1:2] in ([], [version])
+    assert (CHECKOUT / "dpauto" / "py.typed").is_file()

@@ -1,7 +1,7 @@
 """Drawings: models as Graphviz diagrams, results as plots.
 
 `diagram` draws an automaton, a chain, an MDP, a language or an `MNFA`; its DOT text needs nothing
-but dpauto, an image needs Graphviz. The plots need matplotlib (``pip install dpauto[plots]``).
+but dpauto, an image needs Graphviz. The plots need matplotlib (``pip install 'dpauto[plots]'``).
 
 A drawing shows what is drawn. That of a Hamming automaton or an `MNFA` shows the sensitive word.
 """

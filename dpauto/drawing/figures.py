@@ -71,7 +71,7 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
     try:
         from matplotlib import pyplot as plt
     except ImportError:
-        raise MissingDependency("plots need matplotlib: pip install dpauto[plots]") from None
+        raise MissingDependency("plots need matplotlib: pip install 'dpauto[plots]'") from None
     with _styled():
         return plt.subplots(figsize=size, layout="constrained")[1]
 

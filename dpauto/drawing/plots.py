@@ -1,6 +1,6 @@
 """Plots of results: error laws, error against epsilon, the bounds of Theorem 2.
 
-They need matplotlib (``pip install dpauto[plots]``). Each draws into `ax`, or into a new figure,
+They need matplotlib (``pip install 'dpauto[plots]'``). Each draws into `ax`, or into a new figure,
 and returns the axes. A mechanism has the same colour in every plot.
 """
 

@@ -83,5 +83,5 @@ def _command(image_format: str, engine: str) -> list[str]:
         return [sys.executable, "-c", _PYGRAPHVIZ, image_format, engine, dpi]
     raise MissingDependency(
         "drawing needs Graphviz, and there is none: install Graphviz so that `dot` is on the path,"
-        " or `pip install dpauto[draw]`, which brings its own, or save the drawing as a .dot file"
+        " or `pip install 'dpauto[draw]'`, which brings its own, or save the drawing as a .dot file"
     )

@@ -118,7 +118,7 @@ def test_without_graphviz_the_ways_out_are_named(no_graphviz: None, tmp_path: Pa
     drawing = diagram(WEATHER)
     with pytest.raises(MissingDependency) as caught:
         drawing.svg()
-    for way_out in ("install Graphviz", "pip install dpauto[draw]", ".dot"):
+    for way_out in ("install Graphviz", "pip install 'dpauto[draw]'", ".dot"):
         assert way_out in str(caught.value)
     with pytest.raises(ImportError):
         drawing.render(tmp_path / "a.png")

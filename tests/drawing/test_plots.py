@@ -202,7 +202,7 @@ def test_save_refuses_other_suffixes(tmp_path: Path) -> None:
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingDependency, match=r"pip install dpauto\[plots\]"):
+    with pytest.raises(MissingDependency, match=r"pip install 'dpauto\[plots\]'"):
         plot_law(LAW)
 
 
