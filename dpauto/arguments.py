@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from dpauto.errors import InvalidArgument
 
-__all__ = ["each", "fraction_of", "one_of", "real_number", "warn", "whole_number"]
+__all__ = ["each", "fraction_of", "one_of", "real_number", "shown", "warn", "whole_number"]
 
 Item = TypeVar("Item")
 
@@ -163,6 +163,12 @@ def each(values: Iterable[Item], *, name: str, of: str) -> Iterator[Item]:
         return iter(values)
     except TypeError:
         raise InvalidArgument(f"{name} must be a collection of {of}") from None
+
+
+def shown(value: object) -> str:
+    """Return a repr that fits into a message."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def warn(message: str, category: type[Warning]) -> None:

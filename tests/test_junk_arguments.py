@@ -149,7 +149,7 @@ def test_what_is_right_is_taken(call: str) -> None:
     function, right = CALLS[call]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        function(**right)
+        assert function(**right) is not None
 
 
 @pytest.mark.parametrize(("call", "argument"), ARGUMENTS, ids=[f"{c}-{a}" for c, a in ARGUMENTS])

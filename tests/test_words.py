@@ -167,9 +167,9 @@ class TestCosts:
     def test_mapping_callable_and_matrix_mean_the_same(self):
         table = {(x, y): abs(ord(x) - ord(y)) for x in "abc" for y in "abc" if x != y}
         by_call = Costs(lambda x, y: abs(ord(x) - ord(y)), self.sigma)
-        by_matrix = Costs(np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]]), self.sigma)
-        assert Costs(table, self.sigma).matrix.tolist() == by_call.matrix.tolist()
-        assert by_call.matrix.tolist() == by_matrix.matrix.tolist()
+        rows = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+        for other in (table, rows, np.array(rows), np.array(rows, dtype=object)):
+            assert Costs(other, self.sigma).matrix.tolist() == by_call.matrix.tolist() == rows
 
     @pytest.mark.parametrize(
         ("table", "reason"),
@@ -183,6 +183,13 @@ class TestCosts:
             (np.zeros((2, 2), dtype=int), r"shape \(3, 3\)"),
             (np.full((3, 3), 0.5), "hold integers"),
             (lambda x, y: 2**63 * (x != y), "too large"),
+            (
+                np.full((3, 3), 2**63, dtype=np.uint64) * (1 - np.eye(3, dtype=np.uint64)),
+                "too large",
+            ),
+            (np.eye(3, dtype=int), "'a' for 'a' must cost 0"),
+            (np.eye(3, k=1, dtype=int) - np.eye(3, k=-2, dtype=int), "'a' for 'c' must cost at"),
+            ([[0, 1], [1]], r"shape \(3, 3\)"),
         ],
     )
     def test_what_makes_no_sense_is_refused(self, table, reason):

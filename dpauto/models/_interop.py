@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
+from dpauto.arguments import shown
 from dpauto.errors import InvalidArgument, InvalidModel
-from dpauto.models._parse import parse_attribute, parse_graph, parse_names, shown
+from dpauto.models._parse import parse_attribute, parse_graph, parse_names
 from dpauto.models._patterns import fault_of, letters_of
 from dpauto.words import Alphabet, Symbol, canonical_order
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dpauto.arguments import shown
 from dpauto.errors import InvalidArgument, InvalidModel
-from dpauto.words import Alphabet, Symbol, canonical_order
+from dpauto.words import Alphabet, Symbol
 
 __all__ = [
     "entries",
@@ -15,15 +16,8 @@ __all__ = [
     "parse_moves",
     "parse_names",
     "parse_target_set",
-    "shown",
     "state_number",
 ]
-
-
-def shown(value: object) -> str:
-    """Return a repr that fits into a message."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def parse_names(values: Any, *, argument: str, noun: str) -> Alphabet:
@@ -42,30 +36,11 @@ def parse_names(values: Any, *, argument: str, noun: str) -> Alphabet:
         If there is none, or one is not hashable, occurs twice or is None (networkx graphs cannot
         hold None).
     """
-    if isinstance(values, Alphabet | range):
-        return _not_empty(values, argument, noun)
     tolist = getattr(values, "tolist", None)
-    try:
-        names = canonical_order(tolist() if callable(tolist) else values)
-    except TypeError:
-        raise InvalidModel(f"{argument} must be an iterable of hashable {noun}s") from None
-    numbers: dict[Hashable, int] = {}
-    for number, name in enumerate(names):
-        try:
-            first = numbers.setdefault(name, number)
-        except TypeError:
-            raise InvalidModel(f"{argument}: {noun} number {number} is not hashable") from None
-        if name is None:
-            raise InvalidModel(f"{argument}: None cannot be a {noun}")
-        if first != number:
-            raise InvalidModel(f"{argument}: {noun} {shown(name)} occurs twice")
-    return _not_empty(names, argument, noun)
-
-
-def _not_empty(values: Any, argument: str, noun: str) -> Alphabet:
-    if not len(values):
-        raise InvalidModel(f"{argument} must hold at least one {noun}")
-    return Alphabet(values)
+    names = Alphabet(tolist() if callable(tolist) else values, argument=argument, noun=noun)
+    if None in names:
+        raise InvalidModel(f"{argument}: None cannot be a {noun}")
+    return names
 
 
 def state_number(value: object, states: Alphabet, *, place: str, noun: str = "state") -> int:

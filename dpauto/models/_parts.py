@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from dpauto.arguments import shown
 from dpauto.arrays import Automaton, BoolArray, sort_edges
 from dpauto.models._base import Model
-from dpauto.models._parse import shown
 from dpauto.words import Alphabet, IntArray, Symbol
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpauto.arguments import shown
 from dpauto.arrays import pointers
 from dpauto.errors import InvalidModel
 from dpauto.models._parse import (
@@ -15,7 +16,6 @@ from dpauto.models._parse import (
     parse_attribute,
     parse_graph,
     parse_names,
-    shown,
     state_number,
 )
 from dpauto.words import Alphabet, IntArray

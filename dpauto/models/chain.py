@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpauto.arguments import real_number, warn
+from dpauto.arguments import real_number, shown, warn
 from dpauto.arrays import START, Automaton
 from dpauto.errors import InvalidModel, PrivacyWarning
 from dpauto.language import Language, parse_length
 from dpauto.models._base import Model
 from dpauto.models._fitting import transition_estimates
-from dpauto.models._parse import entries, parse_names, shown, state_number
+from dpauto.models._parse import entries, parse_names, state_number
 from dpauto.models._rows import FloatArray, checked_rows, graph_entries, matrix_entries, parse_row
 from dpauto.models._walks import draw_uniforms, sample_walk
 from dpauto.randomness import Random

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from dpauto.arguments import one_of
+from dpauto.arguments import one_of, shown
 from dpauto.arrays import START, Automaton
 from dpauto.determinization import STATE_LIMIT, disambiguated
 from dpauto.errors import EmptyLanguage, InvalidModel
 from dpauto.language import Language, parse_length
 from dpauto.models._base import Model
-from dpauto.models._parse import entries, parse_names, shown, state_number
+from dpauto.models._parse import entries, parse_names, state_number
 from dpauto.models._rows import TOLERANCE, FloatArray, parse_probability, parse_row, sum_fault
 from dpauto.models.chain import MarkovChain
 from dpauto.words import Alphabet, IntArray, Symbol
