@@ -252,6 +252,13 @@ class Automaton:
         return states if np.count_nonzero(states >= 0) == len(reached) else None
 
     @cached_property
+    def start_edge_into(self) -> IntArray:
+        """One of the start's edges into each state (-1: there is none), shape (N,)."""
+        edges = np.full(self.n_states, -1)
+        edges[self.start_head] = np.arange(len(self.start_head))
+        return edges
+
+    @cached_property
     def by_label(self) -> tuple[IntArray, IntArray]:
         """(pointer, edges): the edges that carry label s are ``edges[pointer[s]:pointer[s+1]]``."""
         return pointers(self.label, len(self.alphabet)), np.argsort(self.label, kind="stable")

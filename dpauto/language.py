@@ -218,7 +218,7 @@ class Language(Drawable):
         lists them; it does depend on the order of the alphabet.
         """
         digest = hashlib.sha256(encode("dpauto-language", 1, self.length, len(self.alphabet)))
-        digest.update(self.alphabet.digest())
+        digest.update(self.alphabet.digest)
         if self.is_all_words:
             digest.update(b"all words")
         else:

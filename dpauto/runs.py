@@ -61,13 +61,6 @@ class RunFinder:
         order = np.argsort(keys)
         return np.append(keys[order], np.iinfo(np.int64).max), np.append(order, -1)
 
-    @cached_property
-    def _start_edges(self) -> IntArray:
-        """The start's edge into each state, -1 where there is none."""
-        edges = np.full(self._automaton.n_states, -1)
-        edges[self._automaton.start_head] = np.arange(len(self._automaton.start_head))
-        return edges
-
     def _by_keys(self, states: IntArray) -> list[IntArray | None]:
         """The runs when words are their state sequences: every edge found at once."""
         a = self._automaton
@@ -75,7 +68,7 @@ class RunFinder:
         wanted = states[:, :-1] * a.n_states + states[:, 1:]
         place = np.searchsorted(keys, wanted)
         runs = np.empty_like(states)
-        runs[:, 0], runs[:, 1:] = self._start_edges[states[:, 0]], order[place]
+        runs[:, 0], runs[:, 1:] = a.start_edge_into[states[:, 0]], order[place]
         accepted = (states >= 0).all(axis=1) & (runs[:, 0] >= 0) & a.final[states[:, -1]]
         accepted &= (keys[place] == wanted).all(axis=1)
         return [run if good else None for run, good in zip(runs, accepted.tolist(), strict=True)]

@@ -32,7 +32,7 @@ from dpauto.passes.floating import FLOOR, TOP, FloatPass
 from dpauto.passes.layers import Layers, Undecided, uniform_ball
 from dpauto.passes.nearest import Leaving, WordItself, words_themselves
 from dpauto.passes.powers import scaled
-from dpauto.passes.weights import FloatArray, Weights
+from dpauto.passes.weights import MOST_STEPS, FloatArray, Weights
 from dpauto.randomness import Tape
 from dpauto.words import Alphabet, IntArray
 
@@ -43,9 +43,6 @@ __all__ = ["Corridor", "CorridorBalls", "CorridorFloats", "radius_for"]
 
 #: A corridor is worth its preparation only for passes of more elementary steps than this.
 LARGE_PASS = 2**21
-
-#: No corridor is wider.
-MOST_STEPS = 16
 
 
 def radius_for(weights: Weights, length: int) -> int | None:
@@ -61,7 +58,7 @@ def radius_for(weights: Weights, length: int) -> int | None:
         return None
     if length * a.n_edges < LARGE_PASS:
         return None
-    reach = weights.reach(MOST_STEPS + 1)
+    reach = weights.reach
     for radius in range(1, MOST_STEPS + 1):
         on_the_way = length * reach[radius + 1] * reach[radius]
         at_the_start = len(a.start_head) * reach[radius] / length
@@ -128,18 +125,13 @@ class Corridor:
         head = np.concatenate((heads[inside], np.zeros(len(leaving), dtype=np.int64)))
         times = np.concatenate((np.ones(inside.sum(), dtype=np.int64), ways_out[leaving]))
         order = np.lexsort((head, tail))
-        start_head = _local(states, a.start_head)
-        #: Start edges that lead outside, by their number.
-        self.start_outside = np.flatnonzero(start_head == 0)
-        start_times = np.ones(
-            (start_head > 0).sum() + bool(len(self.start_outside)), dtype=np.int64
-        )
-        start_inside = np.flatnonzero(start_head > 0)
-        local_start = np.sort(start_head[start_inside])
-        if len(self.start_outside):
-            local_start = np.concatenate(([0], local_start))
-            start_times[0] = len(self.start_outside)
-        self.start_times = start_times
+        # Likewise one start edge; the start may lead to all states of a large network.
+        into = a.start_edge_into[states]
+        self._start_inside = np.sort(into[into >= 0])
+        self._n_outside = len(a.start_head) - len(self._start_inside)
+        outside = [0] if self._n_outside else []
+        local_start = np.array([*outside, *np.flatnonzero(into >= 0) + 1], dtype=np.int64)
+        self.start_times = np.where(local_start == 0, self._n_outside, 1)
         automaton = Automaton(
             alphabet=Alphabet(range(size)),
             states=range(size),
@@ -178,11 +170,13 @@ class Corridor:
         """Draw which state outside an edge to state 0 leads to; its global number."""
         a = self.whole.automaton
         if local_tail < 0:
-            outside = a.start_head[self.start_outside]
-        else:
-            state = self.states[local_tail - 1]
-            heads = a.head[a.indptr[state] : a.indptr[state + 1]]
-            outside = heads[_local(self.states, heads) == 0]
+            number = tape.below(self._n_outside)
+            # Start edges that lead inside are skipped: so many of them come before it.
+            before = self._start_inside - np.arange(len(self._start_inside))
+            return int(a.start_head[number + np.searchsorted(before, number, side="right")])
+        state = self.states[local_tail - 1]
+        heads = a.head[a.indptr[state] : a.indptr[state + 1]]
+        outside = heads[_local(self.states, heads) == 0]
         return int(outside[tape.below(len(outside))])
 
     def decode(self, local: IntArray) -> IntArray:
@@ -243,7 +237,7 @@ class CorridorPass(FloatPass):
         self._slack = 1 + 2**-30 + length * (corridor.weights.degree + 6) * 2**-52
         # `_slack` makes up for the roundings of `reach`, of the product with it and of the entries
         # (lemma E6 of the error analysis).
-        self._reach = [h * self._slack for h in corridor.whole.reach(MOST_STEPS + 1)]
+        self._reach = [h * self._slack for h in corridor.whole.reach]
         #: Ū_i = value * 2**power, exactly, as (value, power).
         self.ceilings = [(1.0, 0)] * (length + 1)
         #: Bounds on the largest entry of each layer, inside and outside, likewise.

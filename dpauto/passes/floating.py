@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -364,6 +365,10 @@ def _split(value: arb) -> tuple[float, int]:
 
 
 _local = threading.local()
+
+if hasattr(os, "register_at_fork"):
+    # To a forked process, memory that it shares with its parent is slower than new memory.
+    os.register_at_fork(after_in_child=_local.__dict__.clear)
 
 
 def _borrow(size: int) -> FloatArray:

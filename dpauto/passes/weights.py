@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FLOAT_PRECISION",
+    "MOST_STEPS",
     "FloatArray",
     "Weights",
     "ball",
@@ -31,6 +32,9 @@ FloatArray = NDArray[np.float64]
 #: Precision of a ball whose midpoint becomes a float, whatever the caller computes with: enough
 #: for exponents up to 2**60.
 FLOAT_PRECISION = 128
+
+#: No corridor is wider than so many steps.
+MOST_STEPS = 32
 
 
 def ball(value: Fraction | int) -> arb:
@@ -187,12 +191,13 @@ class Weights:
         """Largest out-degree of a state."""
         return max(1, int(np.diff(self.automaton.indptr).max(initial=0)))
 
-    def reach(self, steps: int) -> list[float]:
-        """Return the largest entry of (z A)^k 1 for k = 0 … steps, within 1e-9."""
+    @cached_property
+    def reach(self) -> list[float]:
+        """The largest entry of (z A)^k 1 for k = 0 … `MOST_STEPS` + 1, within 1e-9."""
         indptr, head = self.indices
         size, product = self.automaton.n_states, sparse_tools().csr_matvec
         layer, largest = np.ones(size), [1.0]
-        for _ in range(steps):
+        for _ in range(MOST_STEPS + 1):
             after, layer = layer, np.zeros(size)
             product(size, size, indptr, head, self.uniform_data, after, layer)
             largest.append(float(layer.max(initial=0.0)))
