@@ -178,8 +178,10 @@ class _Search:
 
         def good(multiple: int) -> bool:
             epsilon = multiple * self.step
-            quick = prover.budget.quick
-            return prover.prove(privacy.exponent, epsilon, contexts=quick).loss <= epsilon
+            found = prover.prove(
+                privacy.exponent, epsilon, contexts=prover.budget.quick, patient=False
+            )
+            return found.loss <= epsilon
 
         # Half of it allows no more than exp(-exponent b) between words at distance b.
         high = int(nominal / self.step)

@@ -27,7 +27,9 @@ TINY = 1e-12
 SMALL = 2.0**-20
 
 
-def log_ratios(blocks: Sequence[Fraction | None], exponent: Fraction) -> list[Fraction | None]:
+def log_ratios(
+    blocks: Sequence[Fraction | None], exponent: Fraction | None
+) -> list[Fraction | None]:
     """Return bounds on log(Z_neighbour / Z_word) by the number of differing positions.
 
     Parameters
@@ -35,7 +37,8 @@ def log_ratios(blocks: Sequence[Fraction | None], exponent: Fraction) -> list[Fr
     blocks : sequence of Fraction or None
         Entry m - 1 bounds it for words that differ in one irreducible block of m positions; None
         if there is no such block.
-    exponent : Fraction
+    exponent : Fraction or None
+        None leaves out what is always true.
 
     Returns
     -------
@@ -51,7 +54,9 @@ def log_ratios(blocks: Sequence[Fraction | None], exponent: Fraction) -> list[Fr
             if (more := blocks[m - 1]) is not None
             and (before := Fraction(0) if m == d else totals[d - m - 1]) is not None
         ]
-        totals.append(min(max(options), exponent * d) if options else None)
+        if options and exponent is not None:
+            options = [min(max(options), exponent * d)]
+        totals.append(max(options, default=None))
     return totals
 
 

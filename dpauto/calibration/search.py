@@ -7,9 +7,10 @@ import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dpauto.calibration.attempt import Method, Proof
 from dpauto.calibration.certificate import Certificate
 from dpauto.calibration.neighbours import require_neighbours
-from dpauto.calibration.proof import Budget, Progress, Proof, Prover
+from dpauto.calibration.proof import Budget, Progress, Prover
 from dpauto.errors import NotPrivateWarning
 from dpauto.language import Language, require_language
 from dpauto.laws import error_moments
@@ -103,12 +104,14 @@ def _search(prover: Prover, tell: Progress) -> Certificate:
     privacy = prover.privacy
     # No proof allows more than epsilon / b: one of two words at distance b has the larger weight.
     low, high = privacy.exponent, privacy.epsilon / prover.b
-    best = Proof(prover.prove(low, privacy.epsilon).loss, "sensitivity", True)
+    best = Proof(prover.prove(low, privacy.epsilon).loss, Method.NOMINAL, True)
     exponent, ceiling = low, high
     total = len(SCAN) + 1 + REFINEMENTS
     for step, candidate in enumerate(_scan(low, high)):
         tell(f"{prover.mechanism}: scan", step / total)
-        found = prover.prove(candidate, privacy.epsilon, contexts=prover.budget.quick)
+        found = prover.prove(
+            candidate, privacy.epsilon, contexts=prover.budget.quick, patient=False
+        )
         if found.loss <= privacy.epsilon:
             best, exponent = found, candidate
             break
@@ -121,7 +124,7 @@ def _search(prover: Prover, tell: Progress) -> Certificate:
         candidate = _simple((exponent + ceiling) / 2, high)
         if not exponent < candidate < ceiling or failures >= PATIENCE:
             break
-        found = prover.prove(candidate, privacy.epsilon)
+        found = prover.prove(candidate, privacy.epsilon, patient=False)
         if found.loss <= privacy.epsilon:
             best, exponent, failures = found, candidate, 0
         else:

@@ -12,7 +12,7 @@ from losses import true_loss
 from small_languages import small_language
 
 from dpauto import EmptyLanguage, EmptyNeighbourhood, Language, MarkovChain, certify
-from dpauto.calibration import proof
+from dpauto.calibration import attempt, proof
 from dpauto.calibration.neighbours import require_neighbours
 from dpauto.calibration.proof import Budget, Prover
 from dpauto.privacy import Privacy
@@ -50,7 +50,7 @@ def test_chains(
     mechanism: str, how: str, blocks_only: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if blocks_only:
-        monkeypatch.setattr(proof, "extreme_weights", lambda *_: None)
+        monkeypatch.setattr(attempt, "extreme_weights", lambda *_: None)
     rng = random.Random(f"{mechanism} {how} {blocks_only}")
     compared = 0
     while compared < (60 if mechanism == "exponential" else 30):
