@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpauto.mechanisms import Mechanism
     from dpauto.words import Word
 
-__all__ = ["TRIP_ERRORS", "Block", "Engine", "Result", "TripError", "place_of"]
+__all__ = ["TRIP_ERRORS", "UNCERTIFIED", "Block", "Engine", "Result", "TripError", "place_of"]
 
 #: Edges of the automata that are kept compiled.
 KEPT_EDGES = 20_000_000
@@ -32,7 +32,8 @@ TRIP_ERRORS = (EmptyLanguage, InvalidWord, UnknownSymbol)
 
 TripError: TypeAlias = EmptyLanguage | InvalidWord | UnknownSymbol
 
-_UNCERTIFIED = "the trip is not feasible; a certificate covers feasible words only"
+#: Why a trip is refused under a certificate.
+UNCERTIFIED = "the trip is not feasible; a certificate covers feasible words only"
 
 #: The texts of the released word's symbols, or why there is none.
 Result: TypeAlias = "list[str] | TripError"
@@ -164,7 +165,7 @@ class Engine:
             return {}, {k: wrong.get(k, error) for k in everywhere}
         if getattr(mechanism, "certificate", None) is not None:
             for k in [k for k, word in words.items() if word not in mechanism.language]:
-                wrong[k] = InvalidWord(_UNCERTIFIED)
+                wrong[k] = InvalidWord(UNCERTIFIED)
                 del words[k]
         return words, wrong
 

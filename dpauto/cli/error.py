@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from dpauto.cli import options
+from dpauto.cli.progress import progress_of_work
 
 __all__ = ["command"]
 
@@ -17,6 +18,24 @@ __all__ = ["command"]
 @options.epsilons_option
 @options.adjacency_option
 @click.option("--most", type=int, metavar="N", help="Use the first N trips that can be released.")
+@click.option(
+    "--length",
+    type=int,
+    metavar="N",
+    help="Use the first N symbols of each trip, and no shorter trips.",
+)
+@click.option(
+    "--certificate",
+    "certificates",
+    multiple=True,
+    metavar="FILE",
+    help="What dpauto certify wrote: gives its epsilon a row 'calibrated'. Can be repeated.",
+)
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Make the certificates that are missing: seconds to minutes for each epsilon and length.",
+)
 @click.option(
     "--plot", metavar="FILE", help="Draw the table, as .svg, .png or .pdf (needs matplotlib)."
 )
@@ -30,6 +49,9 @@ def command(
     epsilons: str,
     adjacency: int,
     most: int | None,
+    length: int | None,
+    certificates: tuple[str, ...],
+    calibrate: bool,
     plot: str | None,
     trips_format: str | None,
     column: str,
@@ -42,19 +64,35 @@ def command(
     The error is the number of wrong symbols of a release, for a trip drawn uniformly from TRIPS.
     The table depends on TRIPS: made from sensitive trips it is as sensitive as they are.
 
+    With --certificate or --calibrate there are rows of the calibrated mechanism too. All trips must
+    then be feasible.
+
     \b
     dpauto error roads.csv --trips sample.txt --epsilon 0.5,1,3,5 --adjacency 2
+    dpauto error roads.csv --trips sample.txt --length 30 --epsilon 3,5 --calibrate
     """
     from dpauto.batch import compare_trips
     from dpauto.formats import open_trips
 
     values = [part.strip() for part in epsilons.split(",")]
     chosen = options.read(model, after=after, separator=separator, **reading)
-    with open_trips(
-        trips, format=trips_format, column=column, after=after, separator=separator
-    ) as rows:
+    with (
+        open_trips(
+            trips, format=trips_format, column=column, after=after, separator=separator
+        ) as rows,
+        progress_of_work() as progress,
+    ):
         table = compare_trips(
-            rows, chosen.language, epsilons=values, adjacency=adjacency, most=most, name=model
+            rows,
+            chosen.language,
+            epsilons=values,
+            adjacency=adjacency,
+            most=most,
+            length=length,
+            certificates=certificates,
+            calibrate=calibrate,
+            name=model,
+            progress=progress,
         )
     width = max(len("mechanism"), *(len(row.mechanism) for row in table.rows))
     click.echo(

@@ -15,6 +15,7 @@ import pytest
 
 import dpauto
 from dpauto.accuracy import compare
+from dpauto.calibration import certify
 from dpauto.cli import commands, main
 from dpauto.cli.show import count_text
 from dpauto.formats import MODEL_FORMATS, read_model
@@ -107,6 +108,76 @@ def test_error_prints_the_exact_values(run: Any) -> None:
         assert float(unchanged.rstrip("%")) / 100 == pytest.approx(expected, abs=6e-5)
     assert run(*command, "--most", "1") == 0
     assert run.out.startswith("1 trips of 3.0 symbols")
+
+
+@pytest.mark.parametrize("calibrate", [True, False])
+def test_error_has_calibrated_rows(run: Any, calibrate: bool) -> None:
+    run.file("roads.csv", EDGES)
+    run.file("t.txt", "a b c\nb a b a\nb c\n")
+    chain: Any = read_model("roads.csv")
+    language = chain.language(3)
+    certificate = certify(language, epsilon=3, adjacency=1, mechanism="calibrated")
+    certificate.save("three.certificate")
+    command = ["error", "roads.csv", "--trips", "t.txt", "--length", "3", "--epsilon", "1,3"]
+    extra = ["--calibrate"] if calibrate else ["--certificate", "three.certificate"]
+    assert run(*command, *extra) == 0
+    assert run.out.startswith("2 trips of 3.0 symbols")
+    lines = [line.split() for line in run.out.splitlines()[3:]]
+    plain = ["permute-and-flip", "exponential", "online"]
+    assert [line[1] for line in lines] == (
+        [*plain, "calibrated", *plain, "calibrated"]
+        if calibrate
+        else [*plain, *plain, "calibrated"]
+    )
+    words = ["abc", "bab"]
+    rows = compare(
+        language, words, epsilons=[3], adjacency=1, certificates={3: certificate}, mechanisms=[]
+    )
+    assert float(lines[-1][2]) == pytest.approx(rows[0].mean, abs=6e-5)
+    assert rows[0].mean < float(lines[-4][2])
+
+
+def test_error_weighs_calibrated_rows_of_all_lengths(run: Any) -> None:
+    run.file("roads.csv", EDGES)
+    run.file("t.txt", "a b c\nb a\nb c\n")
+    chain: Any = read_model("roads.csv")
+    mean = 0.0
+    for words in (["abc"], ["ba", "bc"]):
+        language = chain.language(len(words[0]))
+        certificate = certify(language, epsilon=3, adjacency=1, mechanism="calibrated")
+        arguments: Any = {"epsilons": [3], "adjacency": 1, "mechanisms": []}
+        rows = compare(language, words, certificates={3: certificate}, **arguments)
+        mean += len(words) * rows[0].mean / 3
+    assert run("error", "roads.csv", "--trips", "t.txt", "--epsilon", "3", "--calibrate") == 0
+    assert float(run.out.splitlines()[-1].split()[2]) == pytest.approx(mean, abs=6e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--epsilon", "4"], "2.certificate: it is for epsilon 3 and adjacency 1, which are not"),
+        (["--epsilon", "3", "--adjacency", "2"], "2.certificate: it is for epsilon 3"),
+        (["--epsilon", "3"], "certificates: none is for epsilon 3 and trips of 3 symbols"),
+        (["--epsilon", "3", "--length", "3"], "2.certificate: no trip has its length, 2"),
+        (["--epsilon", "3", "--length", "4"], "t.txt: there is no trip of at least 4 symbols"),
+        (["--epsilon", "3", "--length", "2", "--trips", "bad.txt"], "bad.txt, row 2: the trip is"),
+        (["--epsilon", "3", "--certificate", "t.txt"], "t.txt: certificate: the file must hold"),
+        (
+            ["--epsilon", "3", "--length", "2", "--most", "1", "--initial", "c"],
+            "2.certificate: cert",
+        ),
+    ],
+)
+def test_error_refuses_certificates(run: Any, arguments: list[str], message: str) -> None:
+    run.file("roads.csv", EDGES)
+    run.file("t.txt", "a b c\nb a\n")
+    run.file("bad.txt", "a b\na c\n")
+    language: Any = read_model("roads.csv")
+    certify(language.language(2), epsilon=3, adjacency=1).save("2.certificate")
+    command = ["error", "roads.csv", "--trips", "t.txt", "--certificate", "2.certificate"]
+    assert run(*command, *arguments) == 2
+    assert run.err.startswith(f"dpauto: {message}")
+    assert run.err.count("\n") == 1
 
 
 def test_error_plots(run: Any) -> None:
