@@ -10,7 +10,6 @@ import hashlib
 import math
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from numbers import Rational
@@ -220,16 +219,13 @@ class Alphabet(Sequence[Symbol]):
         UnknownSymbol
             If a symbol is not in the alphabet: the position is named, never the symbol.
         """
-        symbols: Any = as_word(word, name=name)
-        if self._numbers is None:
-            # A million integers at once: the usual word over the states of a sparse matrix. What
-            # is no integer may still be equal to one, and is looked up.
-            with suppress(TypeError, OverflowError):
-                found: IntArray = np.frombuffer(array("q", symbols), dtype=np.int64)
-                if found.size and (found.min() < 0 or found.max() >= len(self)):
-                    bad = np.flatnonzero((found < 0) | (found >= len(self)))
-                    raise self._unknown(name, int(bad[0]))
-                return found
+        symbols = as_word(word, name=name)
+        whole = _integers(symbols) if self._numbers is None else None
+        if whole is not None:
+            bad = np.flatnonzero((whole < 0) | (whole >= len(self)))
+            if bad.size:
+                raise self._unknown(name, int(bad[0]))
+            return whole
         numbers = np.empty(len(symbols), dtype=np.int64)
         for position, symbol in enumerate(symbols):
             number = self.number(symbol)
@@ -261,6 +257,20 @@ class Alphabet(Sequence[Symbol]):
         for number, symbol in enumerate(self._symbols):
             table[number] = symbol
         return table
+
+
+def _integers(symbols: tuple[Any, ...]) -> IntArray | None:
+    """Return a word of integers as an array, at once; None if it is no such word.
+
+    A word over the states of a sparse matrix may have a million symbols.
+    """
+    try:
+        found: IntArray = np.frombuffer(array("q", symbols), dtype=np.int64)
+    except (TypeError, OverflowError):
+        return None
+    # False and True would pass for 0 and 1.
+    suspects = np.flatnonzero((found == 0) | (found == 1)).tolist()
+    return None if bool in {type(symbols[k]) for k in suspects} else found
 
 
 def _is_plain_range(symbols: Sequence[Symbol]) -> bool:

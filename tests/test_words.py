@@ -73,7 +73,7 @@ class TestNumberedAlphabets:
     def test_a_list_and_a_range_are_equal(self):
         assert Alphabet([0, 1, 2]) == Alphabet(range(3))
         assert hash(Alphabet([0, 1, 2])) == hash(Alphabet(range(3)))
-        assert Alphabet([0, 1, 2]).digest() == Alphabet(range(3)).digest()
+        assert Alphabet([0, 1, 2]).digest == Alphabet(range(3)).digest
 
     def test_another_range_keeps_its_numbers(self):
         assert Alphabet(range(5, 8)).encode([7, 5]).tolist() == [2, 0]
@@ -114,7 +114,7 @@ def test_neither_order_nor_digest_depends_on_hashing():
     symbols = "{'b', 'a', 'zz', (1, 'x'), frozenset({'p', 'q', 'r'}), (frozenset('xyz'), 2)}"
     code = (
         "from dpauto.words import Alphabet;"
-        f"sigma = Alphabet({symbols}); print([len(str(s)) for s in sigma], sigma.digest().hex())"
+        f"sigma = Alphabet({symbols}); print([len(str(s)) for s in sigma], sigma.digest.hex())"
     )
     printed = {
         subprocess.run(
@@ -131,7 +131,7 @@ def test_neither_order_nor_digest_depends_on_hashing():
 
 def test_digests_tell_types_and_borders_apart():
     alphabets = ["ab", "ba", "abc", ["ab"], [1, 2], ["1", "2"], [(1,), 2], [1, (2,)], range(2)]
-    digests = {Alphabet(symbols).digest() for symbols in alphabets}
+    digests = {Alphabet(symbols).digest for symbols in alphabets}
     assert len(digests) == len(alphabets)
 
 
