@@ -64,7 +64,13 @@ class WordErrors:
             del self.words[1:]
 
     def require_feasible(self) -> None:
-        """Raise InvalidWord unless all words are feasible, as they must be under a certificate."""
+        """Refuse words that a certificate does not cover.
+
+        Raises
+        ------
+        InvalidWord
+            If a word is not feasible; its row is named.
+        """
         if self.language.is_all_words:
             return
         for row, word in enumerate(self.words, 1):

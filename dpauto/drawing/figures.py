@@ -65,7 +65,13 @@ def _styled() -> Iterator[None]:
 
 
 def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Return `ax`, or axes in a new figure of pyplot, so that notebooks and `show` find it."""
+    """Return `ax`, or axes in a new figure of pyplot, so that notebooks and `show` find it.
+
+    Raises
+    ------
+    MissingDependency
+        If matplotlib is not installed.
+    """
     if ax is not None:
         return ax
     try:

@@ -183,6 +183,11 @@ def partition_functions(
     -------
     PartitionFunctions
 
+    Raises
+    ------
+    InvalidArgument
+        If costs are so large that their sums could overflow.
+
     Notes
     -----
     With D the least cost to finish, the reduced cost c + D(head) - D(tail) of an edge is at least 0
