@@ -47,7 +47,9 @@ class DaskWorkers:
 
             distributed: Any = import_module("distributed")
         except ImportError:
-            raise MissingDependency("Dask needs distributed and pyarrow: pip install 'dpauto[dask]'") from None
+            raise MissingDependency(
+                "Dask needs distributed and pyarrow: pip install 'dpauto[dask]'"
+            ) from None
         if not (plan.keyed or plan.seeded):
             raise InvalidArgument(
                 "dask: a block whose worker is lost is released again, and that would be one more"

@@ -209,7 +209,8 @@ class _Run:
         if found is not None:
             raise DuplicateRecord(
                 f"{self._trips.name}, row {rows.trips[rows.words[found]].row}: its id occurred"
-                " before; two trips of one id would share their random bits"
+                " before; two trips of one id would share their random bits (in long form, let the"
+                " rows of an id stand together)"
             )
 
     # -- the ledger -------------------------------------------------------------------------------

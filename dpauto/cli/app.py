@@ -52,8 +52,8 @@ def commands(context: click.Context) -> None:
 
     MODEL, the public description of what is feasible, is a file (GraphML, JSON, CSV edge list or
     matrix, DOT, PRISM, DRN, XES, npy/npz; its suffix tells, --format overrides, .gz is
-    transparent), or regex:PATTERN, or all:abc (every word). TRIPS is text (a word a line), CSV, TSV
-    or Parquet. "-" is standard input or output.
+    transparent), or regex:PATTERN, or all:abc (every word). TRIPS is text (a word a line), CSV,
+    TSV, Parquet, Arrow or XES. "-" is standard input or output.
 
     Exit status: 0 done, 2 bad usage or input.
     """

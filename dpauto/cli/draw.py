@@ -46,6 +46,7 @@ def command(
     dpauto draw --word "a b b a" --errors 2 -o mnfa.svg
     """
     from dpauto.drawing import diagram
+    from dpauto.formats.wordsets import EveryWord, WordList
 
     if model is not None and model_named is not None:
         raise InvalidArgument("MODEL is given twice")
@@ -57,6 +58,8 @@ def command(
         if source is None:
             raise InvalidArgument("there is nothing to draw: name a MODEL or a --word")
         drawn: Any = options.read(source, **reading).model
+        if isinstance(drawn, EveryWord | WordList):
+            raise InvalidArgument(f"{source} has no states to draw; draw a --word of it")
     else:
         if errors is None:
             raise InvalidArgument("--word needs --errors, the number of wrong symbols")

@@ -68,7 +68,18 @@ class _Around:
     metavar="FILE",
     help="Secret key of at least 16 bytes: asked twice, the same id gets the same release.",
 )
-@click.option("--id", "record_column", metavar="COLUMN", help="With --key-file: the trips' ids.")
+@click.option(
+    "--id",
+    "record_column",
+    metavar="COLUMN",
+    help="The trips' ids, with --key-file or --position.",
+)
+@click.option(
+    "--position",
+    metavar="COLUMN",
+    help="For tables with a row for each symbol: what orders the symbols of a trip. --column is"
+    " then that of the symbols; rows with one --id stand together.",
+)
 @click.option(
     "--on-error",
     type=click.Choice(["stop", "skip"]),
@@ -101,6 +112,7 @@ def command(
     seed: int | None,
     key_file: str | None,
     record_column: str | None,
+    position: str | None,
     trips_format: str | None,
     column: str,
     after: str | None,
@@ -115,18 +127,20 @@ def command(
     them without looking at the trips.
 
     In text, a trip is a line of symbols separated by white space; lines that start with # or %
-    are copied. In tables, the column "trip" is replaced and the others are copied. In event logs
-    (XES) a trip is the sequence of a trace's activities; OUT has the traces' names and nothing
-    else. OUT is written beside its place and renamed when it is complete.
+    are copied. In tables, the column "trip" is replaced and the others are copied; with --position
+    a row is one symbol. In event logs (XES) a trip is the sequence of a trace's activities; OUT has
+    the traces' names and nothing else. OUT is written beside its place and renamed when it is
+    complete.
 
     \b
     dpauto release trips.csv --model roads.csv --epsilon 3 --adjacency 2 -o private.csv
     dpauto release walks.txt --after : --model edges.csv.gz --states links --epsilon 5 -o out.txt
+    dpauto release log.csv --id case --position time --column activity --model steps.csv --epsilon 5
     """
     from dpauto.formats import open_trips
 
     keyed = key_file is not None
-    if record_column is not None and not keyed:
+    if record_column is not None and not keyed and position is None:
         raise InvalidArgument("--id names the ids of a keyed release; give --key-file too")
     around = _Around(**{field.name: others.pop(field.name) for field in fields(_Around)})
     around.check(repeatable=keyed or seed is not None)
@@ -140,11 +154,12 @@ def command(
         format=trips_format,
         record_column=record_column,
         subject_column=around.subject,
+        position_column=position,
         records=keyed,
         **reading,
     ) as rows:
         # Where there are no columns, the id stands before --after or in a trace's name.
-        ids = (record_column or after or "name") if keyed else None
+        ids = record_column or (after or "name" if keyed else None)
         plan = _plan(model, rng=source, record_column=ids, **reading, **others)
         outcome = _run(rows, plan, output, around)
     if not outcome.released and not outcome.skipped:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from dpauto.errors import InvalidArgument, InvalidFile, MissingDependency
 from dpauto.formats.files import open_bytes
+from dpauto.formats.longform import WHOLE_CELL
 from dpauto.formats.symbols import SymbolTexts, text_of
 from dpauto.formats.trips import Separator, Trip, TripWriter
 
@@ -84,7 +85,9 @@ class WordColumn:
         content = type.value_type if self.listed else type
         text = (types.is_string, types.is_large_string, types.is_string_view)
         self.whole = types.is_integer(content)
-        if not any(holds(content) for holds in text) and not (self.listed and self.whole):
+        # In long form a cell is one symbol, which may be an integer itself.
+        whole = self.whole and (self.listed or separator.mark == WHOLE_CELL.mark)
+        if not any(holds(content) for holds in text) and not whole:
             raise InvalidFile(
                 f"{place}: trips must be text or lists of strings or integers, not {type}"
             )
@@ -99,7 +102,7 @@ class WordColumn:
         """
         words = array.to_pylist()
         if not self.listed:
-            return [[] if word is None else self.separator.split(word) for word in words]
+            return [[] if word is None else self.separator.split(str(word)) for word in words]
         if self.whole:
             texts = [[] if word is None else [str(symbol) for symbol in word] for word in words]
         else:
@@ -116,7 +119,7 @@ class WordColumn:
         if self.listed:
             return pa.array(words, pa.list_(pa.string())).cast(self.type)
         joined = [None if word is None else self.separator.join(word) for word in words]
-        return pa.array(joined, self.type)
+        return pa.array(joined, pa.string()).cast(self.type)
 
     def check(self, texts: SymbolTexts) -> None:
         """Refuse symbols that the column's type cannot hold.
@@ -126,17 +129,16 @@ class WordColumn:
         InvalidModel
             If trips are text and a symbol holds the separator.
         InvalidFile
-            If trips are lists of integers and a symbol is none.
+            If symbols are integers and one of the model's is none.
         """
-        if not self.listed:
-            self.separator.check(texts)
-        elif self.whole:
+        if self.whole:
             for text in texts:
                 if not text.removeprefix("-").isdecimal():
                     raise InvalidFile(
-                        f"{self.place}: trips are lists of integers, but the model has the symbol"
-                        f" {text!r}"
+                        f"{self.place}: symbols are integers, but the model has the symbol {text!r}"
                     )
+        elif not self.listed:
+            self.separator.check(texts)
 
 
 @dataclass(slots=True)
@@ -156,8 +158,9 @@ class ArrowTrips:
         Makes, from a stream and the schema, what the batches of the output are written to.
     name : str
         For errors.
-    column, record_column, subject_column : str or None
-        Columns of the trips, of their ids and of the people they belong to.
+    column, record_column, subject_column, position_column : str or None
+        Columns of the trips, of their ids, of the people they belong to and, in long form, of the
+        places of symbols.
     separator : Separator
 
     Raises
@@ -176,13 +179,20 @@ class ArrowTrips:
         column: str,
         record_column: str | None = None,
         subject_column: str | None = None,
+        position_column: str | None = None,
         separator: Separator,
     ) -> None:
         self.name, self.column, self.separator = name, column, separator
         self._batches, self._schema, self._new_writer = batches, schema, new_writer
         self._record, self._subject = record_column, subject_column
-        named = (column, "--column"), (record_column, "--id"), (subject_column, "--subject")
-        for wanted, option in named:
+        self._position = position_column
+        named = {
+            "--column": column,
+            "--id": record_column,
+            "--subject": subject_column,
+            "--position": position_column,
+        }
+        for option, wanted in named.items():
             if wanted is not None and wanted not in schema.names:
                 raise InvalidFile(
                     f"{name}: there is no column {wanted!r}; the columns are"
@@ -200,11 +210,14 @@ class ArrowTrips:
                 raise
             records = self._texts(batch, self._record)
             subjects = self._texts(batch, self._subject)
-            for index, (word, record, subject) in enumerate(
-                zip(words, records, subjects, strict=True)
+            places: list[Any] = [None] * len(batch)
+            if self._position is not None:
+                places = batch.column(self._position).to_pylist()
+            for index, (word, record, subject, place) in enumerate(
+                zip(words, records, subjects, places, strict=True)
             ):
                 row += 1
-                yield Trip(row, word, record, _Place(batch, index), subject)
+                yield Trip(row, word, record, _Place(batch, index), subject, place)
 
     def _small_batches(self) -> Iterator[Any]:
         import pyarrow as pa
@@ -309,8 +322,14 @@ def open_arrow(name: str, kind: str, **options: Any) -> Iterator[ArrowTrips]:
 def _parquet(raw: BinaryIO) -> tuple[Iterable[Any], Any, NewWriter]:
     from pyarrow import parquet
 
+    class Writer(parquet.ParquetWriter):  # type: ignore[misc]
+        """A writer that leaves the output of a failed run alone: its stream is closed by then."""
+
+        def __del__(self) -> None:
+            pass
+
     table = parquet.ParquetFile(raw)
-    return table.iter_batches(batch_size=BATCH_ROWS), table.schema_arrow, parquet.ParquetWriter
+    return table.iter_batches(batch_size=BATCH_ROWS), table.schema_arrow, Writer
 
 
 def _arrow(raw: BinaryIO) -> tuple[Iterable[Any], Any, NewWriter]:

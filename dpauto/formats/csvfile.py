@@ -8,12 +8,13 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import chain
 from typing import IO
 
 from dpauto.errors import InvalidFile
 
-__all__ = ["delimiter_of", "find_column", "headed_rows", "number", "rows_of"]
+__all__ = ["delimiter_of", "find_column", "headed_rows", "moment", "number", "rows_of"]
 
 #: Cells hold whole trips; the csv module's own limit is 128 KiB.
 csv.field_size_limit(2**31 - 1)
@@ -102,3 +103,33 @@ def number(text: str, *, file: str, row: int, column: str) -> float:
         if divisor != 0:
             return float(above) / divisor
     raise InvalidFile(f"{file}, row {row}, column {column}: {text.strip()!r} is not a number")
+
+
+def moment(text: str, *, file: str, row: int, column: str) -> float | datetime:
+    """Return what orders events: a number or an ISO time.
+
+    Raises
+    ------
+    InvalidFile
+        If the cell holds neither.
+
+    Examples
+    --------
+    >>> moment("7", file="log.csv", row=2, column="step")
+    7.0
+    >>> moment("2020/01/31 12:00", file="log.csv", row=2, column="time")
+    datetime.datetime(2020, 1, 31, 12, 0)
+    """
+    try:
+        order = float(text)
+        if order == order:  # noqa: PLR0124 - nan is no place in an order
+            return order
+    except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(text.strip().replace("/", "-"))
+    except ValueError:
+        raise InvalidFile(
+            f"{file}, row {row}, column {column.strip()}: neither an ISO time such as"
+            " 2020-01-31T12:00:00 nor a number"
+        ) from None

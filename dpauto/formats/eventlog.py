@@ -8,11 +8,10 @@ References: IEEE 1849 (XES); W. van der Aalst, Process Mining (2016), section 2.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dpauto.errors import InvalidFile, InvalidModel
-from dpauto.formats.csvfile import find_column, headed_rows
+from dpauto.formats.csvfile import find_column, headed_rows, moment
 from dpauto.formats.files import open_bytes
 from dpauto.formats.options import ModelOptions
 from dpauto.formats.symbols import find_symbol
@@ -101,7 +100,9 @@ def read_event_rows(
     for row, cells in rows:
         if len(cells) != len(header) or not cells[activity].strip():
             raise InvalidFile(f"{name}, row {row}: the event has no {header[activity].strip()}")
-        when = None if time is None else _time(cells[time], name, row, header[time])
+        when = None
+        if time is not None:
+            when = moment(cells[time], file=name, row=row, column=header[time])
         events.setdefault(cells[case], []).append((when, cells[activity].strip()))
     if time is not None:
         try:
@@ -114,20 +115,6 @@ def read_event_rows(
                 " others have none"
             ) from None
     return fit(([symbol for _, symbol in trace] for trace in events.values()), name, options)
-
-
-def _time(text: str, name: str, row: int, column: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(text.strip().replace("/", "-"))
-    except ValueError:
-        raise InvalidFile(
-            f"{name}, row {row}, column {column.strip()}: neither an ISO time such as"
-            " 2020-01-31T12:00:00 nor a number"
-        ) from None
 
 
 def read_xes(name: str, options: ModelOptions) -> MarkovChain:

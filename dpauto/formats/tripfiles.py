@@ -8,6 +8,7 @@ from typing import Any
 
 from dpauto.errors import InvalidArgument
 from dpauto.formats.files import open_bytes, open_text, suffix_of
+from dpauto.formats.longform import WHOLE_CELL, LongTrips
 from dpauto.formats.trips import CsvTrips, Separator, TextTrips, TripSource
 from dpauto.formats.xes import XesTrips
 
@@ -54,6 +55,7 @@ def open_trips(
     column: str = "trip",
     record_column: str | None = None,
     subject_column: str | None = None,
+    position_column: str | None = None,
     records: bool = False,
     after: str | None = None,
     separator: str | None = None,
@@ -68,6 +70,10 @@ def open_trips(
         By default what the suffix tells, text where it tells nothing.
     column, record_column, subject_column : str
         Columns of the trips, of their ids and of the people whose they are, in tables.
+    position_column : str, optional
+        For tables in long form, with a row for each symbol: the column that orders the symbols of
+        a word. `column` is then that of the symbols, and `record_column` says which word a row
+        belongs to; the rows of a word stand together.
     records : bool
         Whether every trip needs an id: in a table its `record_column`, in text what stands before
         `after`, in XES the name of the trace.
@@ -88,26 +94,64 @@ def open_trips(
     kind = trip_format(name, format)
     if kind != "text" and after is not None:
         raise InvalidArgument("after: only text trips have something before the trip; drop --after")
-    if kind in _IDS and record_column is not None:
-        raise InvalidArgument(f"id: {kind} trips have no columns; {_IDS[kind]}")
-    if kind in _IDS and subject_column is not None:
-        raise InvalidArgument(f"subject: {kind} trips have no columns; a ledger needs a table")
+    columns = {
+        "record_column": record_column,
+        "subject_column": subject_column,
+        "position_column": position_column,
+    }
+    if kind in _IDS:
+        _refuse_columns(kind, columns)
+    elif position_column is not None:
+        _refuse_in_long_form(record_column, separator)
     if records and kind != "xes" and (after if kind == "text" else record_column) is None:
         raise InvalidArgument(
             "id: a keyed release needs an id for every trip: --id COLUMN in a table, --after TEXT"
             " in text"
         )
-    marks = Separator(separator)
     if kind == "xes":
         return _open_xes(name)
     if kind == "text":
-        return _open_text(name, after=after, separator=marks, records=records)
-    columns = {"column": column, "record_column": record_column, "subject_column": subject_column}
+        return _open_text(name, after=after, separator=Separator(separator), records=records)
+    return _open_table(name, kind, column=column, mark=separator, **columns)
+
+
+def _refuse_columns(kind: str, columns: dict[str, str | None]) -> None:
+    """Refuse columns where a format has none."""
+    advice = {
+        "record_column": f"id: {kind} trips have no columns; {_IDS[kind]}",
+        "subject_column": f"subject: {kind} trips have no columns; a ledger needs a table",
+        "position_column": f"position: {kind} trips have no columns; long form needs a table",
+    }
+    for name, column in columns.items():
+        if column is not None:
+            raise InvalidArgument(advice[name])
+
+
+def _refuse_in_long_form(record_column: str | None, separator: str | None) -> None:
+    if record_column is None:
+        raise InvalidArgument(
+            "position: in long form an id says which word a row belongs to; give --id COLUMN"
+        )
+    if separator is not None:
+        raise InvalidArgument("separator: in long form a cell is one symbol; drop --separator")
+
+
+@contextmanager
+def _open_table(
+    name: str, kind: str, *, mark: str | None, position_column: str | None, **columns: Any
+) -> Iterator[TripSource]:
+    marks = Separator(mark) if position_column is None else WHOLE_CELL
+    options = {"position_column": position_column, "separator": marks, **columns}
+    with _open_rows(name, kind, options) as rows:
+        yield rows if position_column is None else LongTrips(rows, position_column)
+
+
+def _open_rows(name: str, kind: str, options: dict[str, Any]) -> AbstractContextManager[TripSource]:
     if kind in ("parquet", "arrow"):
         from dpauto.formats.arrow import open_arrow
 
-        return open_arrow(name, kind, separator=marks, **columns)
-    return _open_csv(name, delimiter="\t" if kind == "tsv" else None, separator=marks, **columns)
+        return open_arrow(name, kind, **options)
+    return _open_csv(name, delimiter="\t" if kind == "tsv" else None, **options)
 
 
 @contextmanager

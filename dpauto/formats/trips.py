@@ -39,6 +39,8 @@ class Trip:
         What the writer needs to put a word in this one's place.
     subject : str or None
         The person whose trip it is, where that was asked for.
+    position : object
+        In long form, where a row is a symbol: its place in the word.
     """
 
     row: int
@@ -46,6 +48,7 @@ class Trip:
     record: str | None
     frame: Any
     subject: str | None = None
+    position: Any = None
 
 
 class TripWriter(Protocol):
@@ -244,6 +247,8 @@ class CsvTrips:
         Name of the column that identifies rows.
     subject_column : str or None
         Name of the column of the people whose trips they are.
+    position_column : str or None
+        In long form: name of the column that orders the symbols of a word.
     separator : Separator
 
     Raises
@@ -261,6 +266,7 @@ class CsvTrips:
         record_column: str | None,
         separator: Separator,
         subject_column: str | None = None,
+        position_column: str | None = None,
         delimiter: str | None = None,
     ) -> None:
         self.name, self.column, self.separator = name, column, separator
@@ -273,8 +279,12 @@ class CsvTrips:
         self._reader = csv.reader(chain([first], lines), delimiter=self._delimiter, strict=True)
         self._header = self._next() or []
         self._column = self._find(column, "--column")
-        self._record = None if record_column is None else self._find(record_column, "--id")
-        self._subject = None if subject_column is None else self._find(subject_column, "--subject")
+        self._record = self._find_optional(record_column, "--id")
+        self._subject = self._find_optional(subject_column, "--subject")
+        self._position = self._find_optional(position_column, "--position")
+
+    def _find_optional(self, column: str | None, option: str) -> int | None:
+        return None if column is None else self._find(column, option)
 
     def _find(self, column: str, option: str) -> int:
         exact = [k for k, cell in enumerate(self._header) if cell.strip() == column]
@@ -304,9 +314,12 @@ class CsvTrips:
                     f"{self.name}, row {row}: {len(cells)} cells where the header has"
                     f" {len(self._header)}"
                 )
-            record = None if self._record is None else cells[self._record]
-            subject = None if self._subject is None else cells[self._subject]
-            yield Trip(row, self.separator.split(cells[self._column]), record, cells, subject)
+            record, subject, position = (
+                None if column is None else cells[column]
+                for column in (self._record, self._subject, self._position)
+            )
+            texts = self.separator.split(cells[self._column])
+            yield Trip(row, texts, record, cells, subject, position)
             row = self._reader.line_num + 1
 
     def writer(self, out: BinaryIO) -> TripWriter:

@@ -105,7 +105,7 @@ def test_errors_of_a_batch_name_row_and_column_never_a_symbol() -> None:
         one(["a"], column="way")
     with pytest.raises(InvalidFile, match="trips must be text or lists"):
         one([1.5])
-    with pytest.raises(InvalidFile, match="lists of integers, but the model has the symbol 'a'"):
+    with pytest.raises(InvalidFile, match="symbols are integers, but the model has the symbol 'a'"):
         one([[1]])
     with pytest.raises(InvalidArgument, match="with a seed, rows need ids"):
         one(["a"], rng=1, record_column=None)

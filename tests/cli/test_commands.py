@@ -234,6 +234,7 @@ def test_draw_models_and_words(run: Any) -> None:
         (["--word", " ", "--errors", "0"], "--word must have at least one symbol"),
         (["--word", "a b", "--errors", "3"], "errors must be a whole number from 0"),
         (["regex:(ab)*", "-o", "x.txt"], "path must end in"),
+        (["all:ab"], "all:ab has no states to draw; draw a --word of it"),
         (
             ["regex:(a{60})*"],
             "the graph has 61 nodes, more than the 50 that can be read in a drawing",

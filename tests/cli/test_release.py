@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
+import subprocess
+import sys
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -84,7 +86,7 @@ def test_a_key_repeats_the_release_of_an_id(run: Any) -> None:
     assert run("release", "d.csv", *common) == 2
     assert run.err == (
         "dpauto: d.csv, row 3: its id occurred before; two trips of one id would share their"
-        " random bits\n"
+        " random bits (in long form, let the rows of an id stand together)\n"
     )
 
 
@@ -348,6 +350,22 @@ def test_uci_sequences_are_released_below_their_preamble(run: Any) -> None:
     run.file("s.seq", head + "1 1 \n\n1 2 2 \n")
     assert run("release", "s.seq", "--model", "all:12", "--epsilon", "500") == 2
     assert "s.seq, row 9: the trip is empty" in run.err
+
+
+def test_a_failed_run_over_parquet_is_told_in_one_line(run: Any) -> None:
+    pa: Any = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"trip": ["a b", "hidden"]}), "t.parquet")
+    command = ["release", "t.parquet", "--model", "all:ab", "--epsilon", "1", "-o", "o.parquet"]
+    # In a process of its own, which also tells what goes wrong while it ends.
+    done = subprocess.run(
+        [sys.executable, "-m", "dpauto", *command], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("dpauto: t.parquet, row 2, column trip: the symbol at position 1")
+    assert done.stderr.count("\n") == 1
+    assert run.names() == ["t.parquet"]
 
 
 def test_ambiguous_texts_name_the_model(run: Any) -> None:
