@@ -14,7 +14,16 @@ from typing import Any, TypeVar
 
 from dpauto.errors import InvalidArgument
 
-__all__ = ["each", "fraction_of", "one_of", "real_number", "shown", "warn", "whole_number"]
+__all__ = [
+    "each",
+    "fraction_of",
+    "one_of",
+    "real_number",
+    "require_graph",
+    "shown",
+    "warn",
+    "whole_number",
+]
 
 Item = TypeVar("Item")
 
@@ -163,6 +172,21 @@ def each(values: Iterable[Item], *, name: str, of: str) -> Iterator[Item]:
         return iter(values)
     except TypeError:
         raise InvalidArgument(f"{name} must be a collection of {of}") from None
+
+
+def require_graph(graph: Any, *, wanted: str) -> Any:
+    """Return a networkx graph as it is.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is none; the message says what is `wanted`.
+    """
+    # Asking for the methods instead of the type spares the import of networkx.
+    methods = ("is_directed", "is_multigraph", "adjacency")
+    if isinstance(graph, type) or not all(hasattr(graph, method) for method in methods):
+        raise InvalidArgument(f"graph must be a networkx graph, {wanted}")
+    return graph
 
 
 def shown(value: object) -> str:

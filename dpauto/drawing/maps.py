@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpauto.arguments import require_graph
 from dpauto.drawing.figures import FAINT, INK, STYLES, axes_or_new
 from dpauto.errors import InvalidArgument, InvalidWord, UnknownSymbol
 from dpauto.names import EXPONENTIAL, PERMUTE_AND_FLIP
@@ -72,7 +73,7 @@ def plot_trip(
     Raises
     ------
     InvalidArgument
-        If a node of the graph has no position, an edge no name, or a trip no symbol.
+        If `graph` is no graph, a node of it has no position, an edge no name, or a trip no symbol.
     InvalidWord
         If the trips differ in length.
     UnknownSymbol
@@ -80,6 +81,7 @@ def plot_trip(
     MissingDependency
         If matplotlib is not installed.
     """
+    graph = require_graph(graph, wanted="such as sioux_falls()")
     place = _positions(graph, positions)
     spots = _spots(graph, place, link)
     start = () if initial is None else _on_graph(spots, [initial], "initial", link)
@@ -134,7 +136,12 @@ def _on_graph(
     if not trip:
         raise InvalidArgument(f"{name} must hold at least one {kind}")
     for position, symbol in enumerate(trip, 1):
-        if symbol not in spots:
+        try:
+            known = symbol in spots
+        except TypeError:
+            # Not hashable, as nodes are.
+            known = False
+        if not known:
             raise UnknownSymbol(f"{name}: position {position} is not a {kind} of the graph")
     return trip
 
@@ -142,6 +149,8 @@ def _on_graph(
 def _positions(graph: nx.Graph[Any], positions: Positions | None) -> dict[Hashable, Any]:
     """Return where every node is, from the argument or from the nodes' attributes."""
     place: dict[Hashable, Any] = {}
+    if positions is not None and not isinstance(positions, Mapping):
+        raise InvalidArgument("positions must be a mapping {node: (x, y)}")
     for node, data in graph.nodes(data=True):
         if positions is not None:
             found = positions.get(node)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from dpauto.arguments import each, real_number
 from dpauto.drawing.figures import STYLES, axes_or_new
 from dpauto.errors import InvalidArgument
 from dpauto.names import EXPONENTIAL, ONLINE, PERMUTE_AND_FLIP
@@ -87,8 +88,8 @@ def plot_law(laws: ErrorLaw | Mapping[str, ErrorLaw], *, ax: Axes | None = None)
     'wrong symbols'
     """
     named = dict(laws) if isinstance(laws, Mapping) else {"": laws}
-    if not named:
-        raise InvalidArgument("laws must hold at least one error law")
+    if not named or not all(hasattr(law, "pmf") for law in named.values()):
+        raise InvalidArgument("laws must be an error law or a mapping {name: error law}, at least one")
     ax = axes_or_new(ax, (6.0, 3.6))
     styles = _styles(named)
     stop = max(_last_shown(law) for law in named.values()) + 1
@@ -138,10 +139,15 @@ def plot_errors(
         If matplotlib is not installed.
     """
     curves: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
+    wanted = "rows of compare(), at least one"
+    for row in each(rows, name="rows", of=wanted):
+        if not hasattr(row, "mechanism"):
+            raise InvalidArgument(f"rows must be a collection of {wanted}")
         curves.setdefault(row.mechanism, []).append((float(row.epsilon), float(row.mean)))
     if not curves:
-        raise InvalidArgument("rows must hold at least one row of compare()")
+        raise InvalidArgument(f"rows must be a collection of {wanted}")
+    if sampled is not None and not isinstance(sampled, Mapping):
+        raise InvalidArgument("sampled must be a mapping {mechanism: [(epsilon, mean, half), …]}")
     ax = axes_or_new(ax, (6.0, 3.8))
     styles = _styles([*curves, *(sampled or {})])
     for name, points in curves.items():
@@ -199,7 +205,11 @@ def plot_bounds(
     ----------
     Benvenuti, Rao, Hale, arXiv:2603.28903, Theorem 2 and Figure 2.
     """
-    points, rows = [float(value) for value in x], list(bounds)
+    numbers = each(x, name="x", of="numbers")
+    points = [real_number(value, wanted="x must be a collection of numbers") for value in numbers]
+    rows = list(each(bounds, name="bounds", of="what bounds() returns"))
+    if not all(hasattr(row, "gruss") for row in rows):
+        raise InvalidArgument("bounds must be a collection of what bounds() returns")
     if not points or len(points) != len(rows):
         raise InvalidArgument("x and bounds must have the same number of values, at least one")
     ax = axes_or_new(ax, (6.0, 3.8))

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
-from dpauto.arguments import shown
+from dpauto.arguments import require_graph, shown
 from dpauto.errors import InvalidArgument, InvalidModel
-from dpauto.models._parse import parse_attribute, parse_graph, parse_names
+from dpauto.models._parse import parse_attribute, parse_names
 from dpauto.models._patterns import fault_of, letters_of
 from dpauto.words import Alphabet, Symbol, canonical_order
 
@@ -33,7 +33,7 @@ def read_networkx(graph: nx.DiGraph, symbol: str) -> dict[str, Any]:
     InvalidModel
         If the graph is undirected, or an edge has no symbol or one that is not hashable.
     """
-    graph = parse_graph(graph, wanted="such as nx.MultiDiGraph")
+    graph = require_graph(graph, wanted="such as nx.MultiDiGraph")
     symbol = parse_attribute(symbol, argument="symbol")
     if not graph.is_directed():
         raise InvalidModel(

@@ -12,7 +12,6 @@ from dpauto.words import Alphabet, Symbol
 __all__ = [
     "entries",
     "parse_attribute",
-    "parse_graph",
     "parse_moves",
     "parse_names",
     "parse_target_set",
@@ -68,22 +67,6 @@ def _lookalikes(value: object) -> Iterator[object]:
             yield int(value)
         except ValueError:
             return
-
-
-def parse_graph(graph: Any, *, wanted: str) -> Any:
-    """Return a networkx graph as it is.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is none.
-    """
-    # Asking for the methods instead of the type spares the import of networkx.
-    if isinstance(graph, type) or not all(
-        hasattr(graph, method) for method in ("is_directed", "is_multigraph", "adjacency")
-    ):
-        raise InvalidArgument(f"graph must be a networkx graph, {wanted}")
-    return graph
 
 
 def parse_attribute(attribute: Any, *, argument: str) -> Any:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpauto.arguments import shown
+from dpauto.arguments import require_graph, shown
 from dpauto.arrays import pointers
 from dpauto.errors import InvalidModel
 from dpauto.models._parse import (
     entries,
     parse_attribute,
-    parse_graph,
     parse_names,
     state_number,
 )
@@ -125,7 +124,7 @@ def graph_entries(
     InvalidModel
         If an edge has no probability.
     """
-    graph = parse_graph(graph, wanted="such as nx.DiGraph")
+    graph = require_graph(graph, wanted="such as nx.DiGraph")
     probability = parse_attribute(probability, argument="probability")
     names = parse_names(list(graph.nodes), argument="graph", noun="node")
     tails, heads, weights = [], [], []

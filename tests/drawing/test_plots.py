@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from dpauto import (
+    DpautoError,
     InvalidArgument,
     InvalidWord,
     MarkovChain,
@@ -213,3 +214,24 @@ def test_styles_of_the_user_are_left_alone() -> None:
 
 
 ROW: Any = type("Row", (), {"epsilon": Fraction(1), "mechanism": "mine", "mean": 2.0})
+
+
+@pytest.mark.parametrize("junk", [None, 3, "junk", [None], [[]], {"a": None}, object()])
+@pytest.mark.parametrize(
+    ("plot", "right", "argument"),
+    [
+        (plot_law, {}, "laws"),
+        (plot_errors, {}, "rows"),
+        (plot_bounds, {"bounds": [bounds(2, 2, 1, 1)]}, "x"),
+        (plot_bounds, {"x": [1]}, "bounds"),
+        (plot_trip, {"before": [1], "after": [2]}, "graph"),
+        (plot_trip, {"graph": sioux_falls(), "after": [2]}, "before"),
+        (plot_trip, {"graph": sioux_falls(), "before": [1]}, "after"),
+    ],
+    ids=["law", "errors", "x", "bounds", "graph", "before", "after"],
+)
+def test_junk_is_refused_by_name(
+    plot: Any, right: dict[str, Any], argument: str, junk: Any
+) -> None:
+    with pytest.raises(DpautoError, match=f"^{argument}( |:)"):
+        plot(**right, **{argument: junk})
