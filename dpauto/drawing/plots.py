@@ -89,7 +89,9 @@ def plot_law(laws: ErrorLaw | Mapping[str, ErrorLaw], *, ax: Axes | None = None)
     """
     named = dict(laws) if isinstance(laws, Mapping) else {"": laws}
     if not named or not all(hasattr(law, "pmf") for law in named.values()):
-        raise InvalidArgument("laws must be an error law or a mapping {name: error law}, at least one")
+        raise InvalidArgument(
+            "laws must be an error law or a mapping {name: error law}, at least one"
+        )
     ax = axes_or_new(ax, (6.0, 3.6))
     styles = _styles(named)
     stop = max(_last_shown(law) for law in named.values()) + 1
