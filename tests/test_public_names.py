@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import pkgutil
 import re
 import subprocess
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 import dpauto
+import dpauto.drawing
 import dpauto.errors
+import dpauto.formats
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 HEAVY = ["automata", "flint", "graphviz", "matplotlib", "networkx", "pandas", "pyarrow", "scipy"]
@@ -54,6 +57,19 @@ def test_the_reference_lists_exactly_the_public_names():
     listed = [name for block in blocks for name in re.findall(r"^   (\w+)$", block, re.MULTILINE)]
     # Errors have a page of their own, made from `dpauto.errors` whole.
     assert sorted(listed) == sorted(set(dpauto.__all__) - set(dpauto.errors.__all__))
+
+
+@pytest.mark.parametrize("module", [dpauto.drawing, dpauto.formats])
+def test_the_reference_lists_what_drawing_and_formats_offer(module):
+    page = (CHECKOUT / "docs" / "reference" / f"{module.__name__.partition('.')[2]}.md").read_text()
+    listed = re.findall(r"^   (\w+)$", page.partition("autosummary::")[2], re.MULTILINE)
+    # Constants and types are explained where they are used.
+    offered = [
+        name
+        for name in module.__all__
+        if inspect.isroutine(getattr(module, name)) or inspect.isclass(getattr(module, name))
+    ]
+    assert sorted(listed) == sorted(offered)
 
 
 def test_every_error_is_public():
