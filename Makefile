@@ -27,7 +27,7 @@ lint: $(VENV)/.for-development ## check style, types and the order of the rooms
 	$(BIN)/lint-imports --no-cache
 
 docs: $(VENV)/.for-development ## build the documentation in docs/_build/html, warnings being errors
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 benchmarks: $(VENV)/.for-benchmarks ## measure, peers included (many minutes)
