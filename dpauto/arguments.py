@@ -62,7 +62,7 @@ def fraction_of(value: str | Decimal) -> Fraction:
     return Fraction(number)
 
 
-def whole_number(value: Any, *, name: str, least: int = 1) -> int:
+def whole_number(value: Any, *, name: str, least: int = 1, most: int | None = None) -> int:
     """Return a whole number, such as a length or a count, as an int.
 
     Parameters
@@ -71,27 +71,29 @@ def whole_number(value: Any, *, name: str, least: int = 1) -> int:
         Or whatever Python takes as an index, such as a numpy integer; True and False are refused.
     name : str
         What the message calls the argument.
-    least : int, optional
-        The smallest number that is allowed.
+    least, most : int, optional
+        The smallest and the largest number that is allowed; by default the latter is as many
+        entries as an array can have.
 
     Raises
     ------
     InvalidArgument
-        If `value` is not a whole number of at least `least`.
+        If `value` is not a whole number between them.
 
     Examples
     --------
     >>> whole_number(3, name="length")
     3
     """
-    wanted = f"{name} must be a whole number of at least {least}"
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+    wanted = f"{name} must be a whole number {bounds}"
     try:
         number = operator.index(value)
     except TypeError:
         raise InvalidArgument(wanted) from None
-    if _is_truth_value(value) or number < least:
+    if _is_truth_value(value) or number < least or (most is not None and number > most):
         raise InvalidArgument(wanted)
-    if number > sys.maxsize:
+    if most is None and number > sys.maxsize:
         raise InvalidArgument(f"{name} must be a whole number of at most {sys.maxsize}")
     return number
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from dpauto.errors import InvalidArgument, InvalidWord
+from dpauto.arguments import whole_number
+from dpauto.errors import InvalidWord
 from dpauto.words import Alphabet, Symbol, as_word
 
 if TYPE_CHECKING:
@@ -23,14 +23,7 @@ def parse_errors(errors: int, length: int) -> int:
     InvalidArgument
         If it is not a whole number from 0 to `length`.
     """
-    wanted = f"errors must be a whole number from 0 to the word's length {length}"
-    try:
-        number = operator.index(errors)
-    except TypeError:
-        raise InvalidArgument(wanted) from None
-    if isinstance(errors, bool) or not 0 <= number <= length:
-        raise InvalidArgument(wanted)
-    return number
+    return whole_number(errors, name="errors", least=0, most=length)
 
 
 def hamming_automaton(w: Iterable[Symbol], alphabet: Iterable[Symbol], errors: int) -> NFA:
