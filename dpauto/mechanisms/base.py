@@ -121,7 +121,8 @@ class Mechanism(ABC):
         Raises
         ------
         InvalidWord, UnknownSymbol
-            If a word does not fit the language; its row and position are named.
+            If a word does not fit the language, or is not covered by the certificate that is used;
+            its row is named, and the position of a symbol.
         InvalidArgument
             If `workers` is not a whole number of at least 1.
         DuplicateRecord
@@ -131,9 +132,13 @@ class Mechanism(ABC):
         -----
         Words are passed through in blocks of at most 128 MiB per process, whatever the batch.
         """
-        words = self.language.encode_each(ws, name="ws")
+        words = self._encoded(ws)
         ids = None if records is None else list(each(records, name="records", of="ids"))
         return self._released(words, rng, ids, workers)
+
+    def _encoded(self, ws: Iterable[Iterable[Symbol]]) -> list[IntArray]:
+        """Return the words as symbol numbers; refuse, with its row, one that cannot be released."""
+        return self.language.encode_each(ws, name="ws")
 
     def _released(
         self,

@@ -45,6 +45,8 @@ __all__ = ["Offline"]
 #: A block of words in one pass: wide enough for the products, small enough for the caches.
 BLOCK_WORDS = 128
 BLOCK_BYTES = 2**27
+#: Why a word is refused under a certificate.
+UNCERTIFIED = "must be feasible when a certificate is used: its proof covers no other words"
 
 
 class Offline(Mechanism):
@@ -164,13 +166,19 @@ class Offline(Mechanism):
         """How wide a corridor should be, from public quantities; None: pass over everything."""
         return radius_for(self._weights, self.language.length)
 
+    def _encoded(self, ws: Iterable[Iterable[Symbol]]) -> list[IntArray]:
+        words = super()._encoded(ws)
+        if self.certificate is not None and not self.language.is_all_words:
+            for row, word in enumerate(words, 1):
+                if self.language.run(word) is None:
+                    raise InvalidWord(f"ws: word {row} {UNCERTIFIED}")
+        return words
+
     def _runs(self, words: IntArray) -> list[IntArray | None]:
         """Accepting runs of words, shape (B, n); None where a word is not feasible."""
         runs = self.language.runs(words)
         if self.certificate is not None and any(run is None for run in runs):
-            raise InvalidWord(
-                "w must be feasible when a certificate is used: its proof covers no other words"
-            )
+            raise InvalidWord(f"w {UNCERTIFIED}")
         return runs
 
     def _nearest(self, words: IntArray) -> list[Nearest]:

@@ -71,6 +71,9 @@ def test_mechanisms_use_certificates(language: Language, certificate: Certificat
     assert mechanism.error_law(word).mean < 0.8 * plain.error_law(word).mean
     with pytest.raises(InvalidWord, match="feasible"):
         mechanism.release([(2, 2)] * 5, rng=2)
+    with pytest.raises(InvalidWord, match="ws: word 2 must be feasible") as caught:
+        mechanism.release_many([word, [(2, 2)] * 5, word], rng=2)
+    assert "(2, 2)" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
