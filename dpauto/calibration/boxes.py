@@ -213,6 +213,11 @@ def dense_boxes(side: Side, discount: Discount, length: int, *, depth: int = 1) 
         Symbols that one step takes at once, where a budget on the numbers involved allows so many:
         more lose less.
 
+    Raises
+    ------
+    TooLoose
+        If a bound leaves the range of floats.
+
     Notes
     -----
     Boxes that have settled are widened a little and proven to hold for all lengths at which the
@@ -313,6 +318,7 @@ class NearPairs:
         self.has_rows = side.members.sizes[self.references] > 0
 
         def laid_out(matrix: Any) -> Any:
+            """Give every row the terms of its pair, in the numbering of p's pairs."""
             matrix = matrix.tocsr()
             matrix.eliminate_zeros()
             start, stop = matrix.indptr[pair], matrix.indptr[pair + 1]
@@ -430,6 +436,17 @@ def near_boxes(pairs: NearPairs, discount: Discount, length: int) -> list[Boxes]
     The word may have any state that it can have anywhere, so one step is the same map F at every
     position, and boxes W that contain those of some length and satisfy F(W) within W hold for all
     longer ones (Lemma 6). The boxes of the first lengths are joined to W.
+
+    Parameters
+    ----------
+    pairs : NearPairs
+    discount : Discount
+    length : int
+
+    Raises
+    ------
+    TooLoose
+        If a bound leaves the range of floats.
     """
     side = pairs.side
     first = side.boundary.astype(float)

@@ -151,7 +151,17 @@ class Certificate:
     # -- files -----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the certificate as JSON; an existing file is replaced at once or not at all."""
+        """Write the certificate as JSON; an existing file is replaced at once or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
         content = self._content()
         content["digest"] = _digest(content)
         target = Path(path)
@@ -169,8 +179,14 @@ class Certificate:
     def load(cls, path: str | os.PathLike[str]) -> Certificate:
         """Read a certificate that `save` wrote.
 
+        Parameters
+        ----------
+        path : str or path
+
         Raises
         ------
+        OSError
+            If the file cannot be read.
         InvalidFile
             If the file is not JSON.
         InvalidCertificate

@@ -76,7 +76,13 @@ class _PairPass:
         self.roundings = language.length * (2 * degree + 8) + 2 * len(a.start_head) + 8
 
     def extreme(self, *, largest: bool) -> float:
-        """Return a bound on the largest (least) weight."""
+        """Return a bound on the largest (least) weight.
+
+        Raises
+        ------
+        TooLoose
+            If it leaves the range of floats.
+        """
         a, n = self.automaton, self.language.length
         weight = np.repeat(a.final.astype(float)[:, None], a.n_states, axis=1)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -142,6 +142,11 @@ class FirstBounds:
         discount : Discount
         possible : bool array, shape (R,)
             Blocks that can stand here; the others get 0.
+
+        Raises
+        ------
+        TooLoose
+            If a bound leaves the range of floats.
         """
         left = self.left.bounds(prefix, discount)
         right = self.right.bounds(suffix, discount)[::-1]

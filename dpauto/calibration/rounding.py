@@ -50,7 +50,13 @@ class Discount:
 
     @classmethod
     def of(cls, exponent: Fraction) -> Discount:
-        """Return the discount of a positive exponent; raises TooLoose when it is below 2**-200."""
+        """Return the discount of a positive exponent.
+
+        Raises
+        ------
+        TooLoose
+            If it is below exp(-130).
+        """
         if exponent * 100 > 13000:
             raise TooLoose
         value = DECIMAL.exp(_decimal(-exponent))
@@ -83,7 +89,10 @@ def log_up(value: float | Fraction) -> Fraction:
 def up(values: FloatArray, roundings: int) -> FloatArray:
     """Return upper bounds of numbers that were computed with at most so many roundings.
 
-    Raises TooLoose where a bound is too large to compute with.
+    Raises
+    ------
+    TooLoose
+        If a bound is too large to compute with.
     """
     bounds = values * (1 + roundings * ROUNDING)
     if not bool((bounds <= LARGEST).all()):
@@ -118,6 +127,11 @@ def largest(
         Non-negative, of shapes that broadcast; sum(d lo) is positive.
     start : float array, optional
         Where to start the iteration; any numbers will do.
+
+    Raises
+    ------
+    TooLoose
+        If the bound is too large to compute with.
     """
     roundings = 2 * n.shape[-1] + 16
     ratio = (n * lo).sum(-1) / (d * lo).sum(-1) if start is None else start
