@@ -222,9 +222,10 @@ class Alphabet(Sequence[Symbol]):
         symbols = as_word(word, name=name)
         whole = _integers(symbols) if self._numbers is None else None
         if whole is not None:
-            bad = np.flatnonzero((whole < 0) | (whole >= len(self)))
-            if bad.size:
-                raise self._unknown(name, int(bad[0]))
+            # Read as unsigned, negative numbers are too large as well.
+            unsigned = whole.view(np.uint64)
+            if unsigned.max(initial=0) >= len(self):
+                raise self._unknown(name, int(np.argmax(unsigned >= len(self))))
             return whole
         numbers = np.empty(len(symbols), dtype=np.int64)
         for position, symbol in enumerate(symbols):
@@ -269,7 +270,7 @@ def _integers(symbols: tuple[Any, ...]) -> IntArray | None:
     except (TypeError, OverflowError):
         return None
     # False and True would pass for 0 and 1.
-    suspects = np.flatnonzero((found == 0) | (found == 1)).tolist()
+    suspects = np.flatnonzero(found.view(np.uint64) <= 1).tolist()
     return None if bool in {type(symbols[k]) for k in suspects} else found
 
 

@@ -205,13 +205,16 @@ class Corridor:
 
 def _near(a: Automaton, targets: IntArray, steps: int) -> IntArray:
     """States from which one of `targets` is reached within `steps` steps, ascending."""
-    inside = frontier = targets
+    inside = np.zeros(a.n_states, dtype=bool)
+    inside[targets] = True
+    frontier = targets
     for _ in range(steps):
-        frontier = np.setdiff1d(a.tail[a.in_edges(frontier)], inside)
+        tails = a.tail[a.in_edges(frontier)]
+        frontier = np.unique(tails[~inside[tails]])
         if not frontier.size:
             break
-        inside = np.union1d(inside, frontier)
-    return inside
+        inside[frontier] = True
+    return np.flatnonzero(inside)
 
 
 def _local(states: IntArray, heads: IntArray) -> IntArray:
