@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpauto.cli import options
+
+if TYPE_CHECKING:
+    from dpauto.models import NFA
 
 __all__ = ["command"]
 
@@ -71,40 +74,30 @@ def _facts(model: Any) -> list[tuple[str, str]]:
     if isinstance(model, WordList):
         total = sum(map(len, model.words_by_length.values()))
         return [("kind", f"list of {total:,} words"), ("symbols", f"{len(model.alphabet):,}")]
-    kind = (
-        "automaton"
-        if isinstance(model, NFA)
-        else "MDP"
-        if isinstance(model, MDP)
-        else "Markov chain"
-    )
-    rows = [("kind", kind), ("states", f"{len(model.states):,}")]
-    rows.append(("transitions", f"{_transitions(model):,}"))
     if isinstance(model, NFA):
-        rows.append(("symbols", f"{len(model.alphabet):,}"))
-        if not model.is_unambiguous():
-            rows.append(("ambiguous", "yes: words are counted on a deterministic automaton"))
-        else:
-            rows.append(("ambiguous", "no: every word has one run"))
-    elif not isinstance(model, MDP):
-        rows.append(("ambiguous", "no: a word is its own run"))
-    if isinstance(model, MDP):
-        rows.append(("actions", f"{len(model.actions):,}"))
-    start = (
-        "any state"
-        if model.initial is None
-        else f"{text_of(model.initial)} (public, not in the word)"
-    )
-    rows.append(("start", start))
-    return rows
+        kind = "automaton"
+        particulars = [
+            ("symbols", f"{len(model.alphabet):,}"),
+            ("ambiguous", _ambiguity(model)),
+        ]
+    elif isinstance(model, MDP):
+        kind, particulars = "MDP", [("actions", f"{len(model.actions):,}")]
+    else:
+        kind, particulars = "Markov chain", [("ambiguous", "no: a word is its own run")]
+    public = model.initial is not None
+    return [
+        ("kind", kind),
+        ("states", f"{len(model.states):,}"),
+        ("transitions", f"{model.number_of_transitions:,}"),
+        *particulars,
+        ("start", f"{text_of(model.initial)} (public, not in the word)" if public else "any state"),
+    ]
 
 
-def _transitions(model: Any) -> int:
-    from dpauto.models import MarkovChain
-
-    if isinstance(model, MarkovChain):
-        return int(model.to_matrix().nnz)
-    return int(model.graph.number_of_edges())
+def _ambiguity(automaton: NFA) -> str:
+    if automaton.is_unambiguous():
+        return "no: every word has one run"
+    return "yes: words are counted on a deterministic automaton"
 
 
 def _spread(counts: list[int]) -> str:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from dpauto.display import Drawable
+from dpauto.words import IntArray
 
 __all__ = ["Model"]
 
@@ -19,6 +20,14 @@ class Model(Drawable):
     """
 
     _FIELDS: ClassVar[tuple[str, ...]]
+
+    # The head of every transition, in the order that the subclass defines.
+    _head: IntArray
+
+    @property
+    def number_of_transitions(self) -> int:
+        """How many transitions there are; found without building the graph."""
+        return len(self._head)
 
     @classmethod
     def _new(cls, **fields: Any) -> Self:

@@ -254,3 +254,16 @@ def test_models_import_no_heavy_library() -> None:
 def test_constructors_take_keywords_only(build: Callable[[], Model]) -> None:
     with pytest.raises(TypeError, match="positional argument"):
         build()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        NFA.from_regex("(a|b)*aba", alphabet="ab"),
+        MarkovChain.from_matrix([[0.5, 0.5, 0], [0, 0, 1], [1, 0, 0]]),
+        MDP(states="pq", transitions={"p": {"go": {"p": 0.5, "q": 0.5}, "stay": {"p": 1}}}),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_transitions_are_counted_without_the_graph(model: Model) -> None:
+    assert model.number_of_transitions == model.graph.number_of_edges()
