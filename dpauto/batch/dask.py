@@ -10,7 +10,7 @@ from dpauto.batch.engine import TRIP_ERRORS, Block, Result
 from dpauto.batch.frames import adapted
 from dpauto.batch.plan import ReleasePlan
 from dpauto.batch.records import id_occurs_twice
-from dpauto.batch.workers import Pending
+from dpauto.batch.workers import Pending, in_parts
 from dpauto.errors import InvalidArgument, InvalidWord, MissingDependency
 from dpauto.formats.symbols import text_of
 
@@ -74,6 +74,9 @@ class DaskWorkers:
 
     def submit(self, block: Block) -> Pending:
         """Send a block to the cluster."""
+        return in_parts(block, self._begin)
+
+    def _begin(self, block: Block) -> Pending:
         pa = self._pa
         columns = {
             _ROW: pa.array(block.rows, pa.int64()),

@@ -13,7 +13,7 @@ from dpauto.batch.plan import ReleasePlan
 from dpauto.errors import InvalidWord
 from dpauto.mechanisms.parallel import Pool, parse_workers
 
-__all__ = ["Pending", "Processes", "Workers"]
+__all__ = ["Pending", "Processes", "Workers", "in_parts"]
 
 #: Seconds of work after which a table is worth other processes: they take about as long to start.
 PATIENCE = 0.5
@@ -40,6 +40,20 @@ class Workers(Protocol):
         """Stop whatever is still at work."""
 
 
+def in_parts(block: Block, begin: Callable[[Block], Pending]) -> Pending:
+    """Begin to release a block in parts that can go to several workers: words of one length."""
+    parts = [(indices, begin(block.part(indices))) for indices in block.lengths()]
+
+    def collect() -> list[Result]:
+        results: list[Result] = [InvalidWord("")] * len(block.words)
+        for indices, part in parts:
+            for index, result in zip(indices, part(), strict=True):
+                results[index] = result
+        return results
+
+    return collect
+
+
 class Processes:
     """Releases in this process, and in a pool of others as soon as there is much to do.
 
@@ -64,17 +78,8 @@ class Processes:
         self._spent = 0.0
 
     def submit(self, block: Block) -> Pending:
-        """Begin to release a block; words of one length are one task."""
-        parts = [(indices, self._begin(block.part(indices))) for indices in block.lengths()]
-
-        def collect() -> list[Result]:
-            results: list[Result] = [InvalidWord("")] * len(block.words)
-            for indices, part in parts:
-                for index, result in zip(indices, part(), strict=True):
-                    results[index] = result
-            return results
-
-        return collect
+        """Begin to release a block."""
+        return in_parts(block, self._begin)
 
     def _begin(self, part: Block) -> Pending:
         if self._pool is None and (self._workers == 1 or self._spent < PATIENCE):
