@@ -95,8 +95,18 @@ class Attempt:
 
     def by_extremes(self) -> Proof:
         """The bound for any automaton."""
-        loss = self.loss([self.exponent * d for d in range(1, self.b + 1)])
+        distances = self.prover.distances
+        loss = self.loss(
+            [self.exponent * d if d in distances else None for d in range(1, self.b + 1)]
+        )
         return Proof(2 * self.exponent * self.b if loss is None else loss, Method.EXTREMES, False)
+
+    def _totals(
+        self, logs: Sequence[Fraction | None], *, trivial: bool = True
+    ) -> list[Fraction | None]:
+        """From bounds on blocks, bounds on log ratios by distance, the trivial one aside or not."""
+        exponent = self.exponent if trivial else None
+        return log_ratios(logs, exponent, self.prover.distances)
 
     def by_blocks(self, contexts: int, *, patient: bool) -> Proof:
         """The bound for chains."""
@@ -117,7 +127,7 @@ class Attempt:
         final = is_hopeless = False
         while True:
             logs = search.logs()
-            totals = log_ratios(logs, self.exponent)
+            totals = self._totals(logs)
             if search.evaluated >= contexts or self._is_enough(totals):
                 break
             is_hopeless = not patient and outlook.is_hopeless(search.evaluated, self._excess(logs))
@@ -141,7 +151,7 @@ class Attempt:
         return max(
             (
                 math.inf if room is None else float(total - room)
-                for total, room in zip(log_ratios(logs, None), self.room, strict=True)
+                for total, room in zip(self._totals(logs, trivial=False), self.room, strict=True)
                 if total is not None
             ),
             default=0.0,
@@ -192,7 +202,7 @@ class Attempt:
         """
 
         def worst(bounds: Sequence[Fraction | None]) -> Fraction:
-            totals = log_ratios(bounds, None)
+            totals = self._totals(bounds, trivial=False)
             return max(
                 (self.exponent * d + t for d, t in enumerate(totals, 1) if t is not None),
                 default=Fraction(0),

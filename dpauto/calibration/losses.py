@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -28,7 +28,7 @@ SMALL = 2.0**-20
 
 
 def log_ratios(
-    blocks: Sequence[Fraction | None], exponent: Fraction | None
+    blocks: Sequence[Fraction | None], exponent: Fraction | None, distances: Collection[int]
 ) -> list[Fraction | None]:
     """Return bounds on log(Z_neighbour / Z_word) by the number of differing positions.
 
@@ -39,6 +39,8 @@ def log_ratios(
         if there is no such block.
     exponent : Fraction or None
         None leaves out what is always true.
+    distances : collection of int
+        In how many positions two words can differ.
 
     Returns
     -------
@@ -51,7 +53,9 @@ def log_ratios(
         options = [
             more + before
             for m in range(1, d + 1)
-            if (more := blocks[m - 1]) is not None
+            if d in distances
+            and m in distances
+            and (more := blocks[m - 1]) is not None
             and (before := Fraction(0) if m == d else totals[d - m - 1]) is not None
         ]
         if options and exponent is not None:

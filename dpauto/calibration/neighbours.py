@@ -1,6 +1,8 @@
-"""Whether a language has adjacent words at all: without any, a certificate would say nothing."""
+"""In how many positions words of a language differ: without adjacent ones there is no promise."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -9,7 +11,10 @@ from dpauto.errors import EmptyNeighbourhood
 from dpauto.language import Language
 from dpauto.words import IntArray
 
-__all__ = ["require_neighbours"]
+__all__ = ["possible_distances", "require_neighbours"]
+
+#: Largest automaton whose pairs of states are followed from the first symbol on, to be sure.
+SMALL_STATES = 300
 
 
 def require_neighbours(language: Language, adjacency: int) -> None:
@@ -40,13 +45,53 @@ def require_neighbours(language: Language, adjacency: int) -> None:
         )
 
 
-def _parting(language: Language, first: int, b: int) -> bool:
-    """Whether two words within b substitutions part at position `first` or later.
+def possible_distances(language: Language, most: int) -> list[int]:
+    """Return the numbers of positions, 1 … most, in which two words of the language may differ.
 
-    Pairs of states are carried from layer to layer with the least number of differing symbols.
+    Parameters
+    ----------
+    language : Language
+    most : int
+        At most n.
+
+    Returns
+    -------
+    list of int
+        Ascending. For languages of small automata two words do differ in just so many positions;
+        otherwise some may be listed without need.
+    """
+    everything = list(range(1, most + 1))
+    if language.is_all_words or language.automaton.n_states > SMALL_STATES:
+        return everything
+    # Most languages show all distances among the words that part near the end.
+    found: set[int] = set()
+    for first in sorted({1, max(1, language.length - most)}, reverse=True):
+        for pairs, is_last in _layers(language, first, most, exact=True):
+            shown = pairs if is_last else pairs[pairs[:, 0] == pairs[:, 1]]
+            found.update(shown[:, 2].tolist())
+            if found.issuperset(everything):
+                return everything
+    return sorted(found - {0})
+
+
+def _parting(language: Language, first: int, b: int) -> bool:
+    """Whether two words within b substitutions part at position `first` or later."""
+    for pairs, is_last in _layers(language, first, b, exact=False):
+        merged = (pairs[:, 0] == pairs[:, 1]) & (pairs[:, 2] > 0)
+        if merged.any() or (is_last and (pairs[:, 2] > 0).any()):
+            return True
+    return False
+
+
+def _layers(
+    language: Language, first: int, b: int, *, exact: bool
+) -> Iterator[tuple[IntArray, bool]]:
+    """Carry pairs of states of words that part at position `first` or later from layer to layer.
+
+    Yields rows (state, state, differing symbols) and whether the layer is the last: for every pair
+    of states each possible number within b, or, unless `exact`, only the least.
     """
     a, n = language.automaton, language.length
-    N = a.n_states
     pairs = np.empty((0, 3), dtype=np.int64)
     before = np.empty(0, dtype=np.int64)
     for i in range(1, n + 1):
@@ -63,12 +108,12 @@ def _parting(language: Language, first: int, b: int) -> bool:
         parts = [_followed(language, pairs, alive)]
         if i >= first:
             parts.append(_together(group, heads, labels))
-        pairs = _least(np.concatenate(parts), N, b)
-        merged = (pairs[:, 0] == pairs[:, 1]) & (pairs[:, 2] > 0)
-        if merged.any() or (i == n and (pairs[:, 2] > 0).any()):
-            return True
+        pairs = np.concatenate(parts)
+        pairs = np.unique(pairs[pairs[:, 2] <= b], axis=0)
+        if not exact:
+            pairs = _least(pairs, a.n_states)
+        yield pairs, i == n
         before = np.unique(heads)
-    return False
 
 
 def _together(group: IntArray, heads: IntArray, labels: IntArray) -> IntArray:
@@ -100,12 +145,9 @@ def _followed(language: Language, pairs: IntArray, alive: BoolArray) -> IntArray
     return np.stack((low, high, errors), axis=1)
 
 
-def _least(pairs: IntArray, N: int, b: int) -> IntArray:
-    """The pairs within b errors, each once, with its least number of errors."""
-    pairs = pairs[pairs[:, 2] <= b]
+def _least(pairs: IntArray, N: int) -> IntArray:
+    """Of sorted rows, the first of every pair of states."""
     keys = pairs[:, 0] * N + pairs[:, 1]
-    order = np.lexsort((pairs[:, 2], keys))
-    pairs, keys = pairs[order], keys[order]
     new = np.ones(len(keys), dtype=bool)
     new[1:] = np.diff(keys) != 0
     return pairs[new]

@@ -26,6 +26,7 @@ from dpauto.calibration.chain import Chain, Side, as_chain
 from dpauto.calibration.contexts import Candidates
 from dpauto.calibration.first import FirstBounds
 from dpauto.calibration.losses import flip_loss
+from dpauto.calibration.neighbours import possible_distances
 from dpauto.calibration.rounding import Discount, TooLoose
 from dpauto.language import Language
 from dpauto.names import PERMUTE_AND_FLIP
@@ -85,8 +86,10 @@ class Prover:
     ) -> None:
         self.language, self.privacy, self.budget = language, privacy, budget
         self.mechanism = mechanism
-        #: Words differ in at most n positions, whatever b is.
-        self.b = min(privacy.adjacency, language.length)
+        #: In how many positions adjacent words can differ.
+        self.distances = possible_distances(language, min(privacy.adjacency, language.length))
+        #: What b amounts to: at least 1, since a language without neighbours is refused.
+        self.b = max(self.distances, default=1)
 
     def with_mechanism(self, mechanism: str) -> Prover:
         """Return a prover for another mechanism that shares what has been computed."""

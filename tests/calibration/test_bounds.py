@@ -16,12 +16,13 @@ from losses import distances
 from small_languages import small_language
 
 from dpauto import EmptyNeighbourhood, Language
+from dpauto.calibration import neighbours
 from dpauto.calibration.blocks import find_blocks
 from dpauto.calibration.boxes import DenseLayout, NearPairs, dense_boxes, near_boxes
 from dpauto.calibration.chain import Chain, Side, as_chain
 from dpauto.calibration.extremes import extreme_weights
 from dpauto.calibration.losses import flip_loss, log_ratios
-from dpauto.calibration.neighbours import require_neighbours
+from dpauto.calibration.neighbours import possible_distances, require_neighbours
 from dpauto.calibration.rounding import Discount, TooLoose, down, largest, log_up, smallest, up
 
 
@@ -194,12 +195,15 @@ def test_extreme_weights_hold(kind: str) -> None:
 
 
 def test_losses_of_blocks_add_up() -> None:
-    logs = [Fraction(1, 2), None, Fraction(3)]
-    assert log_ratios(logs, Fraction(10)) == [Fraction(1, 2), 1, 3]
-    assert log_ratios(logs, Fraction(1)) == [Fraction(1, 2), 1, 3]
-    assert log_ratios([None, Fraction(1)], Fraction(10)) == [None, 1]
-    # Never above the exponent times the distance.
-    assert log_ratios([Fraction(5)] * 2, Fraction(1)) == [1, 2]
+    logs, every = [Fraction(1, 2), None, Fraction(3)], (1, 2, 3)
+    assert log_ratios(logs, Fraction(10), every) == [Fraction(1, 2), 1, 3]
+    assert log_ratios(logs, Fraction(1), every) == [Fraction(1, 2), 1, 3]
+    assert log_ratios([None, Fraction(1)], Fraction(10), every) == [None, 1]
+    # Never above the exponent times the distance, which may be left aside.
+    assert log_ratios([Fraction(5)] * 2, Fraction(1), every) == [1, 2]
+    assert log_ratios([Fraction(5)] * 2, None, every) == [5, 10]
+    # Where no two words differ in just two positions, none lies half way either.
+    assert log_ratios([Fraction(1, 2)] * 3, Fraction(10), (1, 3)) == [1 / 2, None, 1 / 2]
 
 
 @pytest.mark.parametrize("exponent", [Fraction(1, 2), Fraction(2), Fraction(9), Fraction(20)])
@@ -238,3 +242,27 @@ def test_neighbours_are_found_wherever_they_are() -> None:
     assert empty > 20
     with pytest.raises(EmptyNeighbourhood):
         require_neighbours(Language.all_words("a", 3), 1)
+
+
+@pytest.mark.parametrize("kind", ["chain", "automaton", "reversed dfa", "words"])
+def test_possible_distances_are_those_that_occur(kind: str) -> None:
+    rng, gaps = random.Random(kind), 0
+    for _ in range(120):
+        language = small_language(rng, kind, longest=5)
+        if language is None:
+            continue
+        d = distances(list(language.words()))
+        most = rng.randint(1, language.length)
+        expected = sorted(set(d[(d > 0) & (d <= most)].tolist()))
+        assert possible_distances(language, most) == expected
+        gaps += len(expected) < most
+    assert gaps > 10
+
+
+def test_possible_distances_are_not_sought_in_large_languages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    language = Language.of(["aaaa", "abba"])
+    assert possible_distances(language, 3) == [2]
+    monkeypatch.setattr(neighbours, "SMALL_STATES", 2)
+    assert possible_distances(language, 3) == [1, 2, 3]
