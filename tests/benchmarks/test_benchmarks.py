@@ -14,7 +14,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 # Last, so that the tests go on using the dpauto that is installed.
 sys.path.append(str(CHECKOUT))
 
-from benchmarks import escalations, report, rows  # noqa: E402
+from benchmarks import calibrated, escalations, report, rows  # noqa: E402
 from benchmarks.counting import count_levels  # noqa: E402
 from benchmarks.harness import (  # noqa: E402
     Finding,
@@ -150,3 +150,16 @@ def test_rows_are_listed_by_name():
 def test_epsilon_for_an_exponent():
     assert epsilon_for(0.5) == 1
     assert epsilon_for(2, adjacency=3) == 12
+
+
+def test_rows_of_calibrated_errors(data, monkeypatch):
+    monkeypatch.setenv("DPAUTO_DATA", str(data))
+    drives = calibrated.words("neighbourhood", 6)[:3]
+    (row,) = calibrated.rows("neighbourhood", drives, epsilons=[5], adjacencies=[1])
+    found = dict(zip(calibrated.HEADER, row, strict=True))
+    plain, flip, best = (float(found[name]) for name in calibrated.HEADER[2:5])
+    assert best < flip < plain
+    assert float(found["less error"].rstrip(" %")) == pytest.approx(
+        100 * (1 - best / flip), abs=0.1
+    )
+    assert float(found["exponent ×"]) > 1
