@@ -1,7 +1,8 @@
 """The least and the largest total weight of any word of a language: a bound for every automaton.
 
 A pass over pairs (state q of any word, state a of the sensitive word) bounds what the rest of the
-words from q weighs, whatever the sensitive word does after a (Lemma 9).
+words from q weighs, whatever the sensitive word does after a (Lemma 9). For automata with too many
+pairs a pass over states lets the sensitive word write any symbol at any time.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from dpauto.arrays import BoolArray
 from dpauto.calibration.rounding import Discount, FloatArray, TooLoose, down, up
 from dpauto.language import Language
+from dpauto.words import IntArray
 
 __all__ = ["extreme_weights"]
 
@@ -35,22 +37,46 @@ def extreme_weights(language: Language, discount: Discount) -> tuple[float, floa
     -------
     (float, float) or None
         Bounds on the least and the largest sum over v in L of exp(-exponent d(w, v)), w in L; None
-        when the automaton is too large for a pass over pairs of states, or the weights for floats.
+        when the weights are too large for floats.
     """
     a, n = language.automaton, language.length
-    cells = a.n_states * (a.n_edges + len(a.start_head))
-    if cells > LAYER_CELLS or cells * n > ALL_CELLS:
-        return None
     # What underflows is multiplied by this at most until the end: it must stay below a rounding.
     degree = int(np.diff(a.indptr).max(initial=1))
     alike = 1 if a.is_deterministic else degree
     if n * math.log2(alike + discount.z * degree) > LARGEST_GROWTH:
         return None
+    cells = a.n_states * (a.n_edges + len(a.start_head))
     try:
+        if cells > LAYER_CELLS or cells * n > ALL_CELLS:
+            return 1.0, _heaviest_of_any_symbols(language, discount)
         pass_ = _PairPass(language, discount)
         return max(1.0, pass_.extreme(largest=False)), pass_.extreme(largest=True)
     except TooLoose:
         return None
+
+
+def _heaviest_of_any_symbols(language: Language, discount: Discount) -> float:
+    """A bound on the largest weight around any word over the alphabet, feasible or not."""
+    a, n = language.automaton, language.length
+
+    def layer(tails: IntArray, labels: IntArray, heads: FloatArray, states: int) -> FloatArray:
+        """What leaves each state, the word writing the symbol that is best for it."""
+        groups, of_edge = np.unique(np.stack((tails, labels), axis=1), axis=0, return_inverse=True)
+        sums = np.bincount(of_edge.ravel(), heads, len(groups))
+        best = np.zeros(states)
+        np.maximum.at(best, groups[:, 0], discount.rest * sums)
+        return best + discount.z * np.bincount(tails, heads, states)
+
+    weight = a.final.astype(float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(n - 1):
+            weight = layer(a.tail, a.label, weight[a.head], a.n_states)
+        start = np.zeros(len(a.start_head), dtype=np.int64)
+        total = layer(start, a.start_label, weight[a.start_head], 1)
+    if not np.isfinite(total).all():
+        raise TooLoose
+    degree = int(np.diff(a.indptr).max(initial=1))
+    return float(up(total, n * (2 * degree + 8) + 2 * len(start) + 8)[0])
 
 
 class _PairPass:

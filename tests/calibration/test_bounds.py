@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from losses import distances
 from small_languages import small_language
 
-from dpauto import EmptyNeighbourhood, Language
-from dpauto.calibration import neighbours
+from dpauto import EmptyNeighbourhood, Language, certify
+from dpauto.calibration import extremes, neighbours
 from dpauto.calibration.blocks import find_blocks
 from dpauto.calibration.boxes import DenseLayout, NearPairs, dense_boxes, near_boxes
 from dpauto.calibration.chain import Chain, Side, as_chain
@@ -178,9 +178,12 @@ def test_only_chains_are_chains() -> None:
 # -- weights, losses, neighbours -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["chain", "automaton", "words"])
-def test_extreme_weights_hold(kind: str) -> None:
+@pytest.mark.parametrize("pairs", [True, False])
+@pytest.mark.parametrize("kind", ["chain", "automaton", "reversed dfa", "words"])
+def test_extreme_weights_hold(kind: str, pairs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rng, compared = random.Random(kind), 0
+    if not pairs:
+        monkeypatch.setattr(extremes, "LAYER_CELLS", 0)
     while compared < 60:
         language = small_language(rng, kind, longest=5)
         if language is None:
@@ -266,3 +269,24 @@ def test_possible_distances_are_not_sought_in_large_languages(
     assert possible_distances(language, 3) == [2]
     monkeypatch.setattr(neighbours, "SMALL_STATES", 2)
     assert possible_distances(language, 3) == [1, 2, 3]
+
+
+def test_weights_around_any_symbols_are_exact_on_all_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(extremes, "LAYER_CELLS", 0)
+    discount = Discount.of(Fraction(3))
+    listed = Language.of("".join(w) for w in product("abc", repeat=4))
+    found = extreme_weights(listed, discount)
+    assert found == (1.0, pytest.approx((1 + 2 * math.exp(-3)) ** 4, rel=1e-9))
+
+
+def test_large_automata_are_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extremes, "LAYER_CELLS", 0)
+    rng = random.Random(5)
+    words = {"".join(rng.choices("abcd", k=8)) for _ in range(40)}
+    listed = Language.of(sorted(words | {w[:-1] + "a" for w in words}))
+    certificate = certify(listed, epsilon=12, adjacency=1)
+    assert certificate.method == "extreme weights"
+    assert certificate.gain > 1.9
+    certificate.check(listed)
