@@ -8,6 +8,7 @@ pairs a pass over states lets the sensitive word write any symbol at any time.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -59,20 +60,26 @@ def _heaviest_of_any_symbols(language: Language, discount: Discount) -> float:
     """A bound on the largest weight around any word over the alphabet, feasible or not."""
     a, n = language.automaton, language.length
 
-    def layer(tails: IntArray, labels: IntArray, heads: FloatArray, states: int) -> FloatArray:
-        """What leaves each state, the word writing the symbol that is best for it."""
-        groups, of_edge = np.unique(np.stack((tails, labels), axis=1), axis=0, return_inverse=True)
-        sums = np.bincount(of_edge.ravel(), heads, len(groups))
-        best = np.zeros(states)
-        np.maximum.at(best, groups[:, 0], discount.rest * sums)
-        return best + discount.z * np.bincount(tails, heads, states)
+    def layer(tails: IntArray, labels: IntArray, states: int) -> Callable[[FloatArray], FloatArray]:
+        """From what edges lead to, what leaves each state, with the symbol that is best for it."""
+        keys, of_edge = np.unique(tails * len(a.alphabet) + labels, return_inverse=True)
+        first = keys // len(a.alphabet)
+
+        def back(after: FloatArray) -> FloatArray:
+            best = np.zeros(states)
+            sums = np.bincount(of_edge, after, len(keys))
+            np.maximum.at(best, first, discount.rest * sums)
+            return best + discount.z * np.bincount(tails, after, states)
+
+        return back
 
     weight = a.final.astype(float)
+    start = np.zeros(len(a.start_head), dtype=np.int64)
+    inner, outer = layer(a.tail, a.label, a.n_states), layer(start, a.start_label, 1)
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(n - 1):
-            weight = layer(a.tail, a.label, weight[a.head], a.n_states)
-        start = np.zeros(len(a.start_head), dtype=np.int64)
-        total = layer(start, a.start_label, weight[a.start_head], 1)
+            weight = inner(weight[a.head])
+        total = outer(weight[a.start_head])
     if not np.isfinite(total).all():
         raise TooLoose
     degree = int(np.diff(a.indptr).max(initial=1))
