@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dpauto.accuracy.averages import WordErrors
 from dpauto.calibration.attempt import Method, Proof
 from dpauto.calibration.certificate import Certificate
 from dpauto.calibration.neighbours import require_neighbours
 from dpauto.calibration.proof import Budget, Progress, Prover
 from dpauto.errors import NotPrivateWarning
 from dpauto.language import Language, require_language
-from dpauto.laws import error_moments
 from dpauto.names import CALIBRATED, CERTIFIABLE, EXPONENTIAL, PERMUTE_AND_FLIP, parse_mechanism
 from dpauto.privacy import Epsilon, Privacy
 from dpauto.randomness import as_source
+from dpauto.words import Word
 
 __all__ = ["certify"]
 
@@ -181,20 +181,16 @@ def _calibrated(
         ),
     ]
     tell("compare mean errors", 0.9)
-    chosen = min(certificates, key=lambda certificate: _mean_error(language, certificate))
+    errors = WordErrors(language, _samples(language), None)
+    chosen = min(certificates, key=lambda one: errors.offline(one.mechanism, one.exponent).mean)
     tell("done", 1.0)
-    return dataclasses.replace(chosen)
+    return chosen
 
 
-def _mean_error(language: Language, certificate: Certificate) -> float:
-    """Exact mean error, averaged over words sampled with a public seed."""
+def _samples(language: Language) -> list[Word]:
+    """Words sampled with a public seed."""
     with warnings.catch_warnings():
         # The words are public, so their seed may be too.
         warnings.simplefilter("ignore", NotPrivateWarning)
         source = as_source(SEED)
-    samples = 1 if language.is_all_words else SAMPLES
-    total = 0.0
-    for _ in range(samples):
-        word = language.encode(language.random_word(source))
-        total += error_moments(language, word, certificate.exponent, certificate.mechanism).mean
-    return total / samples
+    return [language.random_word(source) for _ in range(SAMPLES)]
