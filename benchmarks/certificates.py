@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpauto import EmptyNeighbourhood, Language
-from dpauto.calibration import proof
+from dpauto.calibration import boxes, proof
 from dpauto.calibration.chain import as_chain
 from dpauto.calibration.neighbours import require_neighbours
 from dpauto.calibration.proof import Budget, Prover
@@ -116,7 +116,7 @@ def _bounds_of(
                 prover.__dict__["is_placed"] = False
             if way == "near":
                 prover.__dict__["is_dense"] = False
-                proof.RADIUS = rng.randint(0, 2)
+                proof.RADIUS, boxes.ALL_LENGTHS = rng.randint(0, 2), rng.choice((0, 50))
             # The table is of the tightest bounds; elsewhere the first one may be all there is.
             target = Fraction(truth + ORACLE) if way == WAYS[0] or rng.random() < 0.5 else 0
             proven = float(prover.prove(exponent, Fraction(target)).loss)

@@ -42,6 +42,8 @@ STEADY = 2.0**-20
 #: growing by this much where it fails.
 SEPARATE = 4
 TRIALS = 24
+#: Up to this length no invariant is looked for: all lengths take fewer steps, and widen nothing.
+ALL_LENGTHS = 50
 WIDENING = 2.0**-8
 
 
@@ -458,13 +460,13 @@ def near_boxes(pairs: NearPairs, discount: Discount, length: int) -> list[Boxes]
     for _ in range(2, min(length, SEPARATE) + 1):
         boxes = boxes.advance(discount)
         joined = joined.joined(boxes)
-    if length > SEPARATE:
+    if length > max(SEPARATE, ALL_LENGTHS):
         found = _invariant(boxes, discount)
         if found is not None:
             return [start, joined.joined(found)]
-        for _ in range(SEPARATE, length):
-            boxes = boxes.advance(discount)
-            joined = joined.joined(boxes)
+    for _ in range(SEPARATE, length):
+        boxes = boxes.advance(discount)
+        joined = joined.joined(boxes)
     return [start, joined]
 
 

@@ -16,6 +16,7 @@ from losses import distances
 from small_languages import small_language
 
 from dpauto import EmptyNeighbourhood, Language, certify
+from dpauto.calibration import boxes as boxes_module
 from dpauto.calibration import extremes, neighbours
 from dpauto.calibration.blocks import find_blocks
 from dpauto.calibration.boxes import DenseLayout, NearPairs, dense_boxes, near_boxes
@@ -89,9 +90,11 @@ def side_weights(side: Side, states: tuple[int, ...], z: float) -> np.ndarray:
     return weights
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, "near"])
-def test_boxes_hold_for_every_word(depth: int | str) -> None:
+@pytest.mark.parametrize("depth", [1, 2, 3, "near", "near, invariant"])
+def test_boxes_hold_for_every_word(depth: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
+    if depth == "near, invariant":
+        monkeypatch.setattr(boxes_module, "ALL_LENGTHS", 0)
     for language, chain in chains(f"boxes {depth}", 25):
         exponent = Fraction(random.Random(language.fingerprint).randint(1, 40), 10)
         discount, n = Discount.of(exponent), language.length
@@ -100,13 +103,13 @@ def test_boxes_hold_for_every_word(depth: int | str) -> None:
             (chain.prefix, words),
             (chain.suffix, [w[::-1] for w in words]),
         ):
-            if depth == "near":
+            if isinstance(depth, str):
                 layout: NearPairs | DenseLayout = NearPairs(side, 1, most=10**6)
                 pooled = near_boxes(layout, discount, n - 1)
                 boxes = [pooled[min(i, 1)] for i in range(n)]
             else:
                 layout = DenseLayout(side.n_classes)
-                boxes = dense_boxes(side, discount, n - 1, depth=int(depth))
+                boxes = dense_boxes(side, discount, n - 1, depth=depth)
             classes = np.arange(side.n_classes)
             for word in oriented:
                 for i in range(n):
