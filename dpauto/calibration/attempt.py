@@ -110,15 +110,25 @@ class Attempt:
 
     def by_blocks(self, contexts: int, *, patient: bool) -> Proof:
         """The bound for chains."""
+        if not self.prover.can_deepen:
+            return self._unrefined()
         # Short windows are cheap and mostly enough; long ones are for the full budget.
-        can_deepen = self.prover.can_deepen and contexts >= self.prover.budget.contexts
-        shallow = contexts // SHALLOW if self.prover.can_deepen else contexts
+        can_deepen = contexts >= self.prover.budget.contexts
+        shallow = contexts // SHALLOW
         proof, is_hopeless = self._refined(shallow, depth=1, patient=patient)
         if proof.loss <= self.target or proof.final or is_hopeless or not can_deepen:
             return proof
         # Patient or not, the longer windows get the same share: what was proven once must be again.
         deeper, _ = self._refined(contexts - shallow, depth=DEEPEST_WINDOW, patient=patient)
         return min(proof, deeper)
+
+    def _unrefined(self) -> Proof:
+        """The first bounds of a large chain, which serve every mechanism."""
+        logs = self.prover.first_logs.get(self.exponent)
+        if logs is None:
+            logs = _Blocks(self.prover, self.discount, 1).logs()
+            self.prover.first_logs[self.exponent] = logs
+        return Proof(self._loss_of_pairs(self._totals(logs)), Method.BLOCKS, True)
 
     def _refined(self, contexts: int, *, depth: int, patient: bool) -> tuple[Proof, bool]:
         """A bound by blocks, and whether it was given up."""
@@ -138,13 +148,17 @@ class Attempt:
             if m is None:
                 break
             search.refine(m)
+        loss = self._loss_of_pairs(totals)
+        method = Method.CONTEXTS if search.evaluated else Method.BLOCKS
+        return Proof(loss, method, final), is_hopeless
+
+    def _loss_of_pairs(self, totals: Sequence[Fraction | None]) -> Fraction:
         loss = self.loss(totals)
         if loss is None:
             raise EmptyNeighbourhood(
                 f"adjacency: no two words of the language lie within {self.b} substitutions"
             )
-        method = Method.CONTEXTS if search.evaluated else Method.BLOCKS
-        return Proof(loss, method, final), is_hopeless
+        return loss
 
     def _excess(self, logs: Sequence[Fraction | None]) -> float:
         """How far bounds on blocks are from what the target allows, the trivial bound aside."""

@@ -90,6 +90,8 @@ class Prover:
         self.distances = possible_distances(language, min(privacy.adjacency, language.length))
         #: What b amounts to: at least 1, since a language without neighbours is refused.
         self.b = max(self.distances, default=1)
+        #: By exponent, logarithms of the first bounds on blocks of chains that are not refined.
+        self.first_logs: dict[Fraction, list[Fraction | None]] = {}
 
     def with_mechanism(self, mechanism: str) -> Prover:
         """Return a prover for another mechanism that shares what has been computed."""
