@@ -65,10 +65,21 @@ class BallLayers(Layers):
                 if i % self._stride == 0:
                     self._kept[i] = layer
             for k in range(pointer[i - 1], pointer[i]):
+                if heads[k] < 0:
+                    terms[k] = sum(self._start_terms(layer), zero)
+                    continue
                 term = self._ball(costs[k] - self.nearest.distance) * layer[heads[k]]
                 terms[k] = term if leaving.prefixes is None else term * int(leaving.prefixes[k])
         self._terms = terms
         self._outside = sum(terms, zero)
+
+    def _start_terms(self, layer: list[Any]) -> list[Any]:
+        """Weights of the start's edges but w's own, from layer 1."""
+        a, own, times = self.weights.automaton, self.nearest.leaving.own, self.weights.start_times
+        terms = self._edge_terms(0, a.start_head, a.start_label, times, layer)
+        if own >= 0:
+            terms[own] = terms[own] * 0
+        return terms
 
     def _advance(self, i: int, after: list[Any]) -> list[Any]:
         """Compute layer i from layer i + 1."""
@@ -84,14 +95,25 @@ class BallLayers(Layers):
     def _edge_weights(self, i: int, edges: slice, after: list[Any]) -> list[Any]:
         """Weights of the completions through some edges at layer i."""
         w, a = self.weights, self.weights.automaton
-        costs = w.edge_costs(int(self.word[i]), a.label[edges]).tolist()
+        times = None if w.times is None else w.times[edges]
+        return self._edge_terms(i, a.head[edges], a.label[edges], times, after)
+
+    def _edge_terms(
+        self,
+        i: int,
+        heads: IntArray,
+        labels: IntArray,
+        times: IntArray | None,
+        after: list[Any],
+    ) -> list[Any]:
+        costs = self.weights.edge_costs(int(self.word[i]), labels).tolist()
         terms = [
             after[head] if cost == 0 else self._ball(cost) * after[head]
-            for cost, head in zip(costs, a.head[edges].tolist(), strict=True)
+            for cost, head in zip(costs, heads.tolist(), strict=True)
         ]
-        if w.times is None:
+        if times is None:
             return terms
-        return [term * k for term, k in zip(terms, w.times[edges].tolist(), strict=True)]
+        return [term * k for term, k in zip(terms, times.tolist(), strict=True)]
 
     def layer(self, i: int) -> list[Any]:
         """Return layer i, computed again from the next kept one if need be."""
@@ -114,6 +136,10 @@ class BallLayers(Layers):
         """Draw the leaving edge; `Undecided` near a border."""
         # The last edges come first, as in `LeavingSums`.
         return len(self._terms) - 1 - _choose(self._terms[::-1], uniform_ball(tape))
+
+    def choose_start(self, tape: Tape) -> int:
+        """Draw one of the start's edges; `Undecided` near a border."""
+        return _choose(self._start_terms(self.layer(1)), uniform_ball(tape))
 
     def detour(
         self, i: int, state: int, written: IntArray, tape: Tape, first: int
@@ -143,9 +169,11 @@ def _choose(terms: list[Any], uniform: Any) -> int:
     """Draw an index in proportion to balls."""
     zero = terms[0] - terms[0]
     target, reached = uniform * sum(terms, zero), zero
+    # A uniform below 1 never reaches beyond the last term, so there is no border to come near.
+    last = max(k for k, term in enumerate(terms) if not term.is_zero())
     for k, term in enumerate(terms):
         reached = reached + term
-        if target < reached:
+        if k == last or target < reached:
             return k
         if not target > reached:
             raise Undecided

@@ -71,14 +71,23 @@ class _LocalWeights(Weights):
     """Weights of a corridor's automaton, in which an edge may stand for several."""
 
     def __init__(
-        self, automaton: Automaton, rows: IntArray, exponent: Fraction, times: IntArray
+        self,
+        automaton: Automaton,
+        rows: IntArray,
+        exponent: Fraction,
+        times: IntArray,
+        start_times: IntArray,
     ) -> None:
         super().__init__(automaton, rows, exponent, None)
-        self._times = times
+        self._times, self._start_times = times, start_times
 
     @property
     def times(self) -> IntArray | None:
         return self._times
+
+    @property
+    def start_times(self) -> IntArray | None:
+        return self._start_times
 
     @cached_property
     def uniform_data(self) -> FloatArray:
@@ -131,7 +140,7 @@ class Corridor:
         self._n_outside = len(a.start_head) - len(self._start_inside)
         outside = [0] if self._n_outside else []
         local_start = np.array([*outside, *np.flatnonzero(into >= 0) + 1], dtype=np.int64)
-        self.start_times = np.where(local_start == 0, self._n_outside, 1)
+        start_times = np.where(local_start == 0, self._n_outside, 1)
         automaton = Automaton(
             alphabet=Alphabet(range(size)),
             states=range(size),
@@ -144,26 +153,18 @@ class Corridor:
             final=np.concatenate(([True], a.final[states])),
         )
         rows = np.searchsorted(states, self.whole.rows) + 1
-        self.weights = _LocalWeights(automaton, rows, self.whole.exponent, times[order])
+        self.weights = _LocalWeights(
+            automaton, rows, self.whole.exponent, times[order], start_times
+        )
         self.nearest = self._nearest(automaton, run)
 
     def _nearest(self, automaton: Automaton, run: IntArray) -> WordItself:
-        """The local word with its leaving edges, those to state 0 with their multiplicity."""
+        """The local word with its leaving edges."""
         keys = automaton.tail * automaton.n_states + automaton.head
         steps = self.word[:-1] * automaton.n_states + self.word[1:]
         first = np.searchsorted(automaton.start_head, self.word[:1])
         local_run = np.concatenate((first, np.searchsorted(keys, steps)))
         (nearest,) = words_themselves(self.weights, self.word[np.newaxis], local_run[np.newaxis])
-        leaving, times = nearest.leaving, self.weights.times
-        at_start = leaving.steps == 0
-        prefixes = np.where(
-            at_start,
-            self.start_times[np.where(at_start, leaving.edge, 0)],
-            times[np.where(at_start, 0, leaving.edge)] if times is not None and len(times) else 1,
-        )
-        nearest.leaving = Leaving(
-            leaving.steps, leaving.edge, leaving.head, leaving.label, leaving.cost, prefixes
-        )
         return nearest
 
     def exit(self, local_tail: int, tape: Tape) -> int:
@@ -340,17 +341,9 @@ class _Everything:
     count, distance = 0, 0
     states: list[int] | None = None
 
-    def __init__(self, weights: Weights, word: IntArray) -> None:
-        a = weights.automaton
-        edges = np.arange(len(a.start_head))
-        self.leaving = Leaving(
-            steps=np.zeros(len(edges), dtype=np.int64),
-            edge=edges,
-            head=a.start_head,
-            label=a.start_label,
-            cost=weights.edge_costs(int(word[0]), a.start_label),
-            prefixes=None,
-        )
+    def __init__(self) -> None:
+        start = np.array([-1])
+        self.leaving = Leaving(np.array([0]), start, start, start, np.array([0]), None)
 
     def word(self, tape: Tape) -> IntArray:
         """There is none."""
@@ -376,7 +369,7 @@ class CorridorFloats(_CorridorDraws, FloatLayers):
 
     def _beyond(self, i: int, head: int) -> Layers:
         weights, rest = self.corridor.beyond(i, head)
-        return FloatLayers(FloatPass(weights, rest[np.newaxis], [_Everything(weights, rest)]))
+        return FloatLayers(FloatPass(weights, rest[np.newaxis], [_Everything()]))
 
 
 class CorridorBalls(_CorridorDraws, BallLayers):
@@ -399,4 +392,4 @@ class CorridorBalls(_CorridorDraws, BallLayers):
 
     def _beyond(self, i: int, head: int) -> Layers:
         weights, rest = self.corridor.beyond(i, head)
-        return BallLayers(weights, rest, _Everything(weights, rest))
+        return BallLayers(weights, rest, _Everything())

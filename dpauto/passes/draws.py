@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
@@ -53,6 +54,18 @@ class FloatLayers(Layers):
     def choose_leaving(self, tape: Tape) -> int:
         """Draw the leaving edge; `Undecided` near a border."""
         return self._sums.choose(*tape.uniform(), self._relative)
+
+    def choose_start(self, tape: Tape) -> int:
+        """Draw one of the start's edges; `Undecided` near a border."""
+        weights, relative, loss = self.block.start_weights(self.b)
+        reached = np.cumsum(weights)
+        total, (u, bits) = float(reached[-1]), tape.uniform()
+        target = math.ldexp(u, -bits) * total
+        margin = total * (relative + 2.0 ** (1 - bits)) + loss
+        k = int(np.searchsorted(reached, target + margin, side="right"))
+        if k == len(reached) or (k and reached[k - 1] >= target - margin):
+            raise Undecided
+        return k
 
     def choose_later(self, i: int, tape: Tape, index: int) -> int | None:
         """Draw where the word leaves w later; `Undecided` near a border."""

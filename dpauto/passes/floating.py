@@ -294,8 +294,11 @@ class FloatPass:
         self._steps = np.concatenate([near.steps for near in leaving])
         heads = np.concatenate([near.head for near in leaving])
         self._gathered = np.empty(len(self._steps))
+        #: Places in the list of entries for the start's edges.
+        self._starts = np.flatnonzero(heads < 0)
         # By step, for `_collect`: places in the list, and entries in a table of layers 1 … n.
-        self._order = np.argsort(self._steps, kind="stable")
+        order = np.argsort(self._steps, kind="stable")
+        self._order = order[heads[order] >= 0]
         entries = self._steps * self._size + heads * self.width + self._columns
         self._entries = entries[self._order]
         self._pointer = np.searchsorted(
@@ -313,10 +316,16 @@ class FloatPass:
         factor, shift = self._factors()
         scales = self.scales(self._steps + 1, self._columns) + shift
         losses = self.losses(self._steps + 1, self._columns)
-        # A factor below 2**-1000 reads as 0 and loses its term. No bound may underflow to 0.
-        gone = (factor == 0) & (self._gathered > 0)
-        lost = losses * factor + np.where(gone, 2.0**-999 * self._gathered, 0.0)
-        lost = np.maximum(lost, np.where(gone | (losses > 0), 2.0**-1074, 0.0))
+        # A factor below 2**-1000 reads as 0 and loses its term.
+        unread = np.where(factor == 0, self._gathered, 0.0)
+        for k in self._starts.tolist():
+            values, floats = self._start_edges(int(self._columns[k]))
+            self._gathered[k] = (values * floats).sum()
+            unread[k] = values[floats == 0].sum()
+            losses[k] *= floats.sum()
+        # No bound may underflow to 0.
+        lost = losses * factor + 2.0**-999 * unread
+        lost = np.maximum(lost, np.where((unread > 0) | (losses > 0), 2.0**-1074, 0.0))
         mantissa, exponent = np.frexp(self._gathered)
         return LeavingSums(
             self._bounds,
@@ -328,9 +337,31 @@ class FloatPass:
             self._spacing,
         )
 
+    def _start_edges(self, b: int) -> tuple[FloatArray, FloatArray]:
+        """Entries at the heads of the start's edges, and the edges' weights; 0 for w's own."""
+        heads, own = self.weights.automaton.start_head, self.nearest[b].leaving.own
+        values = self.layer(1)[heads * self.width + b]
+        floats = self.weights.start_floats(int(self.words[b, 0]))
+        if own >= 0:
+            values[own] = floats[own] = 0.0
+        return values, floats
+
+    def start_weights(self, b: int) -> tuple[FloatArray, float, float]:
+        """Weights of the start's edges but w's own, with the errors of a choice among them (E4).
+
+        Returns
+        -------
+        tuple
+            The weights, and what the margin is relative to their total and beside it.
+        """
+        values, floats = self._start_edges(b)
+        relative = 2 * self.relative(1) + (4 * len(values) + 8) * self.unit
+        return values * floats, relative, 2.0 * float(floats.sum() * self.losses(1, b))
+
     def leaving_relative(self, b: int) -> float:
         """Bound on the relative error of the sums of word b's leaving edges."""
-        edges = int(self._bounds[b + 1] - self._bounds[b])
+        # An entry for the start is a sum of its own.
+        edges = int(self._bounds[b + 1] - self._bounds[b]) + len(self.weights.automaton.start_head)
         return self.relative(1) + 1.01 * (edges + 6) * self.unit
 
     def _factors(self) -> tuple[FloatArray, IntArray]:

@@ -83,6 +83,10 @@ class Layers(ABC):
         """Draw the edge by which a word outside T leaves it, in proportion to the words' weight."""
 
     @abstractmethod
+    def choose_start(self, tape: Tape) -> int:
+        """Draw one of the start's edges but w's own, in proportion to the words' weight."""
+
+    @abstractmethod
     def detour(
         self, i: int, state: int, written: IntArray, tape: Tape, first: int
     ) -> tuple[int, int]:
@@ -158,6 +162,10 @@ class Layers(ABC):
         leaving = self.nearest.leaving
         k = self.choose_leaving(tape)
         prefix = self.nearest.prefix(k, tape)
+        if leaving.edge[k] < 0:
+            edge, a = self.choose_start(tape), self.weights.automaton
+            written[0] = a.start_label[edge]
+            return 1, int(a.start_head[edge])
         i = len(prefix)
         written[:i] = prefix
         written[i] = leaving.label[k]

@@ -35,13 +35,16 @@ class Leaving:
     steps : int array, shape (K,)
         Step of each edge, ascending: step i leads from layer i to layer i + 1.
     edge, head, label : int arrays, shape (K,)
-        Edge numbers (of the start's edges at step 0), heads and labels.
+        Edge numbers (of the start's edges at step 0), heads and labels. All -1 where the entry
+        stands for all edges of the start but `own`: there may be one for each state of a network.
     cost : int array, shape (K,)
         What prefix and edge cost: d* - D(tail) + c(e), in units. The weight relative to a
         nearest word counts this less d*; it may be negative, V making up for it.
     prefixes : int array, sequence of int, or None
         How many times each edge counts: prefixes of zero reduced cost that end in its tail, of any
         size, or edges that it stands for. None where it is always 1.
+    own : int, optional
+        Number of the start's edge that w's run takes; -1 if there is none.
     """
 
     steps: IntArray
@@ -50,6 +53,7 @@ class Leaving:
     label: IntArray
     cost: IntArray
     prefixes: IntArray | Sequence[int] | None
+    own: int = -1
 
 
 class Nearest(Protocol):
@@ -109,24 +113,33 @@ def words_themselves(weights: Weights, words: IntArray, runs: IntArray) -> list[
     """
     a, (count, length) = weights.automaton, words.shape
     states = np.concatenate((a.start_head[runs[:, :1]], a.head[runs[:, 1:]]), axis=1)
-    # Step 0 has the start's edges, the others those of the state before.
-    first, last = np.zeros_like(runs), np.full_like(runs, len(a.start_head))
+    # Step 0 has one entry for the start's other edges, the others the edges of the state before.
+    first, last = np.zeros_like(runs), np.full_like(runs, len(a.start_head) > 1)
     first[:, 1:], last[:, 1:] = a.indptr[states[:, :-1]], a.indptr[states[:, :-1] + 1]
     edges = ragged(first.reshape(-1), last.reshape(-1))
     place = np.repeat(np.arange(count * length), (last - first).reshape(-1))
+    edges[place % length == 0] = -1
     off = edges != runs.reshape(-1)[place]
     edges, place = edges[off], place[off]
-    steps = place % length
-    at_start, later = steps == 0, steps > 0
-    head, label = np.empty_like(edges), np.empty_like(edges)
-    head[at_start], label[at_start] = a.start_head[edges[at_start]], a.start_label[edges[at_start]]
+    steps, later = place % length, edges >= 0
+    head, label, cost = np.full_like(edges, -1), np.full_like(edges, -1), np.zeros_like(edges)
     head[later], label[later] = a.head[edges[later]], a.label[edges[later]]
-    cost = weights.pair_costs(words.reshape(-1)[place], label)
+    cost[later] = weights.pair_costs(words.reshape(-1)[place[later]], label[later])
+    times = np.ones_like(edges)
+    if weights.times is not None:
+        times[later] = weights.times[edges[later]]
     bounds = np.searchsorted(place, np.arange(count + 1) * length).tolist()
     found = []
     for b, (lo, hi) in enumerate(itertools.pairwise(bounds)):
-        part = slice(lo, hi)
-        leaving = Leaving(steps[part], edges[part], head[part], label[part], cost[part], None)
+        leaving = Leaving(
+            steps=steps[lo:hi],
+            edge=edges[lo:hi],
+            head=head[lo:hi],
+            label=label[lo:hi],
+            cost=cost[lo:hi],
+            prefixes=None if weights.times is None else times[lo:hi],
+            own=int(runs[b, 0]),
+        )
         found.append(WordItself(words[b], states[b].tolist(), leaving))
     return found
 

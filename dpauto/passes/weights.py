@@ -97,6 +97,11 @@ class Weights:
         return None
 
     @property
+    def start_times(self) -> IntArray | None:
+        """The same for the start's edges."""
+        return None
+
+    @property
     def unit_exponent(self) -> Fraction:
         """The exponent of one unit of cost."""
         return self.exponent / (1 if self.costs is None else self.costs.denominator)
@@ -185,6 +190,11 @@ class Weights:
             return np.where(costs == 0, 1.0, self.z)
         values, where = np.unique(costs, return_inverse=True)
         return np.array([self.float_of(cost) for cost in values.tolist()])[where]
+
+    def start_floats(self, symbol: int) -> FloatArray:
+        """Return the weights of the start's edges where `symbol` is true, multiplicity included."""
+        weights = self.floats(self.edge_costs(symbol, self.automaton.start_label))
+        return weights if self.start_times is None else weights * self.start_times
 
     @cached_property
     def degree(self) -> int:
