@@ -3,7 +3,7 @@
     python examples/figure_mnfa.py [FOLDER]
 
 An edge shows its symbol and the probability of the policy; a node how many words it leads to.
-Needs Graphviz, or ``pip install dpauto[draw]``.
+Needs Graphviz, or ``pip install 'dpauto[draw]'``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python examples/traffic.py [FOLDER]
 
 The paper's experiment, on a neighbourhood of 43 junctions in Porto and on its whole road network.
-Takes some minutes. Needs ``pip install 'dpauto[plots]'`` and the Porto data (see examples/porto.py).
+Takes some minutes. Needs ``pip install 'dpauto[plots]'`` and the data that examples/porto.py reads.
 """
 
 from __future__ import annotations
