@@ -9,6 +9,7 @@ from dpauto.batch.plan import ReleasePlan
 from dpauto.batch.records import id_occurs_twice
 from dpauto.errors import EmptyLanguage, InvalidArgument, InvalidWord
 from dpauto.formats.arrow import WordColumn, require_pyarrow, texts_of_column
+from dpauto.formats.columns import require_column
 
 __all__ = ["release_batch"]
 
@@ -80,12 +81,8 @@ def release_batch(batch: Any, *, plan: ReleasePlan) -> Any:
 
 
 def _position(batch: Any, column: str) -> int:
+    require_column(column, batch.schema.names, "column")
     position: int = batch.schema.get_field_index(column)
-    if position < 0:
-        raise InvalidArgument(
-            f"column: there is no column {column!r}; the columns are"
-            f" {', '.join(batch.schema.names)}"
-        )
     return position
 
 

@@ -12,6 +12,7 @@ from dpauto.batch.plan import ReleasePlan
 from dpauto.batch.records import id_occurs_twice
 from dpauto.batch.workers import Pending, in_parts
 from dpauto.errors import InvalidArgument, InvalidWord, MissingDependency
+from dpauto.formats.columns import require_column
 from dpauto.formats.symbols import text_of
 
 __all__ = ["DaskWorkers", "release_dask"]
@@ -150,11 +151,7 @@ def release_dask(frame: Any, *, plan: ReleasePlan, check_records: bool = True) -
             " release; give KeyedBits and a record_column"
         )
     for column in (plan.column, plan.record_column):
-        if column not in frame.columns:
-            raise InvalidArgument(
-                f"plan: there is no column {column!r}; the columns are"
-                f" {', '.join(map(str, frame.columns))}"
-            )
+        require_column(column, list(frame.columns), "plan")
     if check_records and _has_duplicates(frame[plan.record_column]):
         raise id_occurs_twice(plan.record_column)
     return frame.map_partitions(_released, plan, meta=frame._meta)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, BinaryIO
 
@@ -12,6 +12,7 @@ from dpauto.batch.plan import ReleasePlan
 from dpauto.batch.running import release_trips
 from dpauto.errors import InvalidArgument, InvalidFile
 from dpauto.formats.arrow import WordColumn, require_pyarrow, texts_of_column
+from dpauto.formats.columns import require_column
 from dpauto.formats.symbols import SymbolTexts, text_of
 from dpauto.formats.trips import Separator, Trip, TripWriter
 
@@ -109,7 +110,7 @@ class _Arrow:
         self.table = table
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> list[Hashable]:
         return list(self.table.schema.names)
 
     def column(self, name: str) -> Any:
@@ -126,8 +127,8 @@ class _Arrow:
 
 class _Pandas(_Arrow):
     @property
-    def names(self) -> list[str]:
-        return [str(name) for name in self.table.columns]
+    def names(self) -> list[Hashable]:
+        return list(self.table.columns)
 
     def column(self, name: str) -> Any:
         import pyarrow as pa
@@ -147,7 +148,7 @@ class _Pandas(_Arrow):
 
 class _Polars(_Arrow):
     @property
-    def names(self) -> list[str]:
+    def names(self) -> list[Hashable]:
         return list(self.table.columns)
 
     def column(self, name: str) -> Any:
@@ -195,11 +196,8 @@ class _Rows(ABC):
         self.separator = plan.separator
         self._released: dict[int, Sequence[str]] = {}
         for column in (plan.column, plan.record_column, subject_column):
-            if column is not None and column not in frame.names:
-                raise InvalidArgument(
-                    f"table: there is no column {column!r}; the columns are"
-                    f" {', '.join(frame.names)}"
-                )
+            if column is not None:
+                require_column(column, frame.names, "table")
         self._subjects = self._optional(subject_column)
         self._records = self._optional(plan.record_column)
 
@@ -269,8 +267,7 @@ class _LongForm(_Rows):
         super().__init__(frame, plan, subject_column)
         if plan.record_column is None:
             raise InvalidArgument("record_column: in long form it says which word a row belongs to")
-        if position not in frame.names:
-            raise InvalidArgument(f"position: there is no column {position!r}")
+        require_column(position, frame.names, "position")
         from pyarrow import types
 
         self._array = frame.column(plan.column)

@@ -10,6 +10,7 @@ from dpauto.batch.batches import release_batch
 from dpauto.batch.plan import ReleasePlan
 from dpauto.batch.records import id_occurs_twice
 from dpauto.errors import InvalidArgument, MissingDependency
+from dpauto.formats.columns import require_column
 
 __all__ = ["release_spark"]
 
@@ -58,10 +59,7 @@ def release_spark(frame: Any, *, plan: ReleasePlan, check_records: bool = True) 
             " give KeyedBits and a record_column"
         )
     for column in (plan.column, plan.record_column):
-        if column not in frame.columns:
-            raise InvalidArgument(
-                f"plan: there is no column {column!r}; the columns are {', '.join(frame.columns)}"
-            )
+        require_column(column, frame.columns, "plan")
     if check_records:
         ids = functions.col(f"`{plan.record_column}`")
         # Rows without an id are refused when they are released.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias
 
 from dpauto.errors import InvalidArgument, InvalidFile, MissingDependency
+from dpauto.formats.columns import require_column
 from dpauto.formats.files import open_bytes
 from dpauto.formats.longform import WHOLE_CELL
 from dpauto.formats.symbols import SymbolTexts, text_of
@@ -193,11 +194,9 @@ class ArrowTrips:
             "--position": position_column,
         }
         for option, wanted in named.items():
-            if wanted is not None and wanted not in schema.names:
-                raise InvalidFile(
-                    f"{name}: there is no column {wanted!r}; the columns are"
-                    f" {', '.join(schema.names)} ({option} names another)"
-                )
+            if wanted is not None:
+                advice = f" ({option} names another)"
+                require_column(wanted, schema.names, name, advice=advice, kind=InvalidFile)
         self._words = WordColumn(schema.field(column).type, f"{name}, column {column}", separator)
 
     def __iter__(self) -> Iterator[Trip]:

@@ -14,7 +14,8 @@ from itertools import chain
 from typing import IO, Any, BinaryIO, Protocol
 
 from dpauto.errors import InvalidFile, InvalidModel
-from dpauto.formats.csvfile import delimiter_of, find_column
+from dpauto.formats.columns import require_column
+from dpauto.formats.csvfile import delimiter_of
 from dpauto.formats.symbols import SymbolTexts
 
 __all__ = ["CsvTrips", "Separator", "TextTrips", "Trip", "TripSource", "TripWriter"]
@@ -287,15 +288,18 @@ class CsvTrips:
         return None if column is None else self._find(column, option)
 
     def _find(self, column: str, option: str) -> int:
-        exact = [k for k, cell in enumerate(self._header) if cell.strip() == column]
-        found = exact[0] if exact else find_column(self._header, column.lower())
-        if found is None:
+        names = [cell.strip() for cell in self._header]
+        wanted = column
+        if wanted not in names:
+            names, wanted = [name.lower() for name in names], column.lower()
+        if wanted not in names:
             # The header is not shown: where there is none, it is somebody's trip.
             raise InvalidFile(
-                f"{self.name}: there is no column {column!r} among the {len(self._header)} of the"
-                f" header; {option} names another"
+                f"{self.name}: there is no column {column!r} among the {len(names)} of the header;"
+                f" {option} names another"
             )
-        return found
+        require_column(wanted, names, self.name, kind=InvalidFile)
+        return names.index(wanted)
 
     def _next(self) -> list[str] | None:
         try:

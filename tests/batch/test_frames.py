@@ -190,6 +190,29 @@ def test_long_form_refuses_what_is_no_word() -> None:
         release_table(pd.DataFrame({"id": [1], "trip": ["a"]}), plan=plan(), position="place")
 
 
+@pytest.mark.parametrize("make", ["pandas", "table", "batch"])
+def test_a_second_column_of_the_same_name_would_be_copied_and_is_refused(make: str) -> None:
+    columns, names = [["a b"], ["x"], ["a b"]], ["trip", "id", "trip"]
+    if make == "pandas":
+        frame: Any = pd.DataFrame(dict(enumerate(columns)))
+        frame.columns = names
+    else:
+        frame = (pa.table if make == "table" else pa.record_batch)(
+            list(map(pa.array, columns)), names
+        )
+    with pytest.raises(InvalidArgument, match="2 columns have the name 'trip'; rename or remove"):
+        release_table(frame, plan=plan("all:ab"))
+    if make == "batch":
+        with pytest.raises(InvalidArgument, match="2 columns have the name 'trip'"):
+            release_batch(frame, plan=plan("all:ab"))
+
+
+def test_names_of_pandas_columns_need_not_be_text() -> None:
+    frame = pd.DataFrame({7: ["x"], "trip": ["a"]})
+    with pytest.raises(InvalidArgument, match="no column '7'; the columns are 7, trip"):
+        release_table(frame, plan=plan("all:ab", record_column="7"))
+
+
 def test_tables_of_another_kind_and_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidArgument, match="must be a pandas or polars DataFrame"):
         release_table([["a"]], plan=plan())

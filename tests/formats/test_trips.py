@@ -125,6 +125,8 @@ def test_text_and_csv_come_back_byte_for_byte(words: list[list[str]]) -> None:
         ("t.txt", "", {}, "the file is empty"),
         ("t.csv", "", {}, "the file is empty"),
         ("t.csv", "id,route\n1,a\n", {}, "no column 'trip' among the 2 of the header"),
+        ("t.csv", "trip,id,trip\na,1,a\n", {}, "2 columns have the name 'trip'; rename or"),
+        ("t.csv", "Trip,TRIP\na,a\n", {}, "2 columns have the name 'trip'"),
         ("t.csv", "id,trip\n1,a\n2\n", {}, "row 3: 1 cells where the header has 2"),
         ("t.csv", "id,trip\n1,a\n\n2,b\n", {}, "row 3: the row is blank"),
         ("t.csv", 'id,trip\n1,"a\n', {}, "row 2: unexpected end of data"),
@@ -204,6 +206,9 @@ def test_bad_parquet(tmp_path: Path) -> None:
         read(tmp_path / "t.parquet")
     with pytest.raises(InvalidFile, match="no column 'way'"):
         read(tmp_path / "t.parquet", column="way")
+    parquet.write_table(pa.table([["a"], ["a"]], ["trip", "trip"]), tmp_path / "t.parquet")
+    with pytest.raises(InvalidFile, match="2 columns have the name 'trip'"):
+        read(tmp_path / "t.parquet")
     parquet.write_table(pa.table({"trip": [[1, None]]}), tmp_path / "t.parquet")
     with pytest.raises(InvalidFile, match="row 1, column trip: a symbol is null"):
         read(tmp_path / "t.parquet")
