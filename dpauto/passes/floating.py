@@ -25,8 +25,9 @@ __all__ = ["FloatPass"]
 #: Rescaling brings the largest entry of a word's layer to this power of two ...
 TOP = 880
 #: ... and sets to 0 what is then below this one. Between two rescalings no entry moves by more
-#: than 2**100 either way, so none becomes infinite or subnormal.
-FLOOR = 2.0**-900
+#: than 2**100 either way, so none becomes infinite or subnormal; and one that the next rescaling
+#: lowers by as much again is still seen to be positive.
+FLOOR = 2.0**-870
 
 #: Layers that are prepared together take no more, where they are several.
 STRETCH_BYTES = 2**21
@@ -92,8 +93,9 @@ class FloatPass:
 
     def relative(self, i: int) -> float:
         """Bound on the relative error of layer i's entries; infinite when nothing is known."""
-        # E1: the weight's own roundings, product, sum and correction, layer by layer.
-        loss = (self.length - i) * (self.weights.degree + 6) * self.unit
+        # E1: the weight's own roundings, product, sum and corrections, layer by layer.
+        roundings = self.weights.degree + self.weights.same_label + 5
+        loss = (self.length - i) * roundings * self.unit
         return loss / (1 - loss) if loss < 0.5 else math.inf
 
     def scales(self, layers: IntArray | int, words: IntArray | int) -> IntArray:
@@ -104,7 +106,9 @@ class FloatPass:
     def losses(self, layers: IntArray | int, words: IntArray | int) -> FloatArray:
         """Bounds on the absolute error of entries of these layers of these words."""
         found: FloatArray = self._losses[-(-layers // self._spacing), words]
-        return found * self._growth + self._underflow
+        # An infinite bound leaves every decision to the balls.
+        with np.errstate(over="ignore"):
+            return found * self._growth + self._underflow
 
     @cached_property
     def choice_error(self) -> float:
@@ -316,16 +320,18 @@ class FloatPass:
         factor, shift = self._factors()
         scales = self.scales(self._steps + 1, self._columns) + shift
         losses = self.losses(self._steps + 1, self._columns)
-        # A factor below 2**-1000 reads as 0 and loses its term.
-        unread = np.where(factor == 0, self._gathered, 0.0)
+        # A factor below 2**-999 may read as 0 and lose its term.
+        unread = np.where(factor == 0, self._gathered + losses, 0.0)
         for k in self._starts.tolist():
             values, floats = self._start_edges(int(self._columns[k]))
             self._gathered[k] = (values * floats).sum()
-            unread[k] = values[floats == 0].sum()
-            losses[k] *= floats.sum()
-        # No bound may underflow to 0.
-        lost = losses * factor + 2.0**-999 * unread
-        lost = np.maximum(lost, np.where((unread > 0) | (losses > 0), 2.0**-1074, 0.0))
+            unread[k] = (values[floats == 0] + losses[k]).sum()
+            losses[k] = float(losses[k]) * float(floats.sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            lost = losses * factor + 2.0**-999 * unread
+        # Infinite times 0 is a bound that says nothing, and none may underflow to 0.
+        lost[np.isnan(lost)] = np.inf
+        lost += np.where((unread > 0) | (losses > 0), 2.0**-1074, 0.0)
         mantissa, exponent = np.frexp(self._gathered)
         return LeavingSums(
             self._bounds,
@@ -356,13 +362,14 @@ class FloatPass:
         """
         values, floats = self._start_edges(b)
         relative = 2 * self.relative(1) + (4 * len(values) + 8) * self.unit
-        return values * floats, relative, 2.0 * float(floats.sum() * self.losses(1, b))
+        return values * floats, relative, 2.0 * float(floats.sum()) * float(self.losses(1, b))
 
     def leaving_relative(self, b: int) -> float:
         """Bound on the relative error of the sums of word b's leaving edges."""
         # An entry for the start is a sum of its own.
         edges = int(self._bounds[b + 1] - self._bounds[b]) + len(self.weights.automaton.start_head)
-        return self.relative(1) + 1.01 * (edges + 6) * self.unit
+        entries = self.relative(1)
+        return entries + (1 + entries) * 1.01 * (edges + 6) * self.unit
 
     def _factors(self) -> tuple[FloatArray, IntArray]:
         """Mantissa and exponent of each leaving edge's own factor: prefixes times weight."""

@@ -77,8 +77,9 @@ class LeavingSums:
         sizes = np.diff(starts, append=len(steps))
         filled = mantissa > 0
         units = np.maximum.reduceat(np.where(filled, exponent, _NOTHING), starts)
-        # A stretch without any weight still has a scale in which to state its error.
-        units = np.where(units > _NOTHING, units, np.maximum.reduceat(scale, starts))
+        # A stretch without any weight may still have an error to state.
+        errors = np.maximum.reduceat(np.where(lost > 0, scale, _NOTHING), starts)
+        units = np.where(units > _NOTHING, units, errors)
         unit = np.repeat(units, sizes)
         self._terms = ldexp(mantissa, exponent - unit)
         absolute = np.add.reduceat(ldexp(lost, scale - unit), starts) * (1 + 2**-20)
@@ -94,9 +95,12 @@ class LeavingSums:
         """Return the sums of word b."""
         base, end = int(self._bounds[b]), int(self._bounds[b + 1])
         stretches: list[_Stretch] = []
-        carried, absolute, unit = 0.0, 0.0, _NOTHING
+        carried, absolute, unit = 0.0, 0.0, 0
         for k in range(self._of_word[b + 1] - 1, self._of_word[b] - 1, -1):
             first, last, own = self._starts[k], self._starts[k + 1], self._units[k]
+            if own == _NOTHING:
+                # What is carried into a stretch that adds nothing must not be lost in its unit.
+                own = unit
             new = max(own, unit + math.frexp(carried)[1]) if carried > 0 else own
             terms, loss = self._terms[first:last][::-1], self._absolute[k]
             if new > own:

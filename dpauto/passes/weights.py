@@ -167,7 +167,7 @@ class Weights:
         return self.float_of(1)
 
     def float_of(self, cost: int) -> float:
-        """Return exp(-a cost) as a float64 within one unit in the last place; 0 below 2**-1000."""
+        """Return exp(-a cost) as a float64 within one unit in the last place; 0 below exp(-693)."""
         from flint import ctx
 
         if self.unit_exponent * cost > 693:

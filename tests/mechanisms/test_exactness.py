@@ -187,6 +187,24 @@ class TestExtremes:
             assert not proposals.outside < 0
             proposals.close()
 
+    def test_a_bound_beyond_the_floats_decides_nothing(self):
+        """Two edges of one symbol: the bound on what floats lose doubles at every step."""
+        both = {"a": {"last"}, "b": {"last"}}
+        moves = {"any": {"a": {"any", "third"}, "b": {"any"}}, "third": {"a": {"second"}}}
+        moves |= {"second": both}
+        nfa = NFA(
+            states=["any", "third", "second", "last"],
+            alphabet="ab",
+            transitions=moves,
+            initial="any",
+            final=["last"],
+        )
+        mechanism = PermuteAndFlip(nfa.language(1100), epsilon=1500)
+        assert not mechanism.language.automaton.is_deterministic
+        for true in ("a" * 1100, "b" * 1100):
+            nearest = true[:-3] + "aa" + true[-1]
+            assert mechanism.release(true) == tuple(nearest)
+
     def test_no_other_word_is_nothing(self):
         language = Language.of(["aa"], alphabet="ab")
         for mechanism in (PermuteAndFlip, Exponential, Online):

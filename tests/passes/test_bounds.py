@@ -24,6 +24,7 @@ from dpauto.passes import (
     FloatPass,
     NearestWords,
     Weights,
+    floating,
     words_themselves,
 )
 from dpauto.passes.nearest import Nearest
@@ -183,3 +184,16 @@ def test_weights_do_not_depend_on_the_precision_of_the_caller(a):
     assert z == pytest.approx(math.exp(-a), rel=1e-12)
     with ctx.workprec(300):
         assert z == Weights(language.automaton, language.rows, a, None).z
+
+
+def test_no_entry_is_lost_unseen_when_a_layer_is_rescaled():
+    """The smallest entry that a layer may hold beside the largest, which lowers it most."""
+    language = ring(5).language(200)
+    weights = Weights(language.automaton, language.rows, Fraction(1, 2), None)
+    word = language.encode(language.random_word(3))
+    block = FloatPass(weights, word[np.newaxis], [nearest_of(language, weights, word)])
+    layer = np.array([[0.0], [2.0**980 * (1 - 2**-53)], [floating.FLOOR * 2.0**-100]])
+    block._losses[:] = 0.0
+    block._rescale(weights.spacing, layer)
+    assert layer[:, 0].tolist() == [0.0, 2.0**floating.TOP * (1 - 2**-53), 0.0]
+    assert block.losses(weights.spacing, 0) >= floating.FLOOR
