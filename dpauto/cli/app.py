@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 
 import click
 
@@ -21,9 +24,18 @@ INTERNAL = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+#: Added to the number of the signal that ended a command.
+SIGNALLED = 128
+
+#: What else ends a command that runs: kill, a scheduler's time limit, a closed terminal.
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 #: Subcommand to the module that holds it; only the one that runs is imported.
 _COMMANDS = ("release", "show", "error", "draw", "certify", "audit", "demo")
+
+
+class _Ended(BaseException):
+    """A signal came that ends the command; files and processes are left in order."""
 
 
 class _Commands(click.Group):
@@ -72,8 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done; 2 bad usage or input, told in one line on standard error; 130 interrupted; 1 an
-        error of dpauto's own.
+        0 done; 2 bad usage or input, told in one line on standard error; 130 interrupted; 143
+        terminated; 1 an error of dpauto's own.
     """
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a letter gets an escape instead of a traceback.
@@ -85,7 +97,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     try:
         # click's own main has answers of its own to interrupts and broken pipes.
-        with _warnings_last(), commands.make_context("dpauto", list(given)) as context:
+        with (
+            _signals_unwind(),
+            _warnings_last(),
+            commands.make_context("dpauto", list(given)) as context,
+        ):
             commands.invoke(context)
             sys.stdout.flush()
     except click.exceptions.Exit as exit_:
@@ -94,6 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(_usage(error))
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
+    except _Ended as end:
+        return SIGNALLED + int(end.args[0])
     except BrokenPipeError:
         # Whoever read the output has what they wanted. Nothing more can be flushed there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -131,6 +149,31 @@ def _bug(error: Exception) -> int:
 def _fail(message: str) -> int:
     print(f"dpauto: {' '.join(message.split())}", file=sys.stderr)
     return BAD_INPUT
+
+
+@contextmanager
+def _signals_unwind() -> Iterator[None]:
+    """Let the signals that end a process unwind it first, so that no half file stays behind."""
+    process = os.getpid()
+
+    def end(number: int, _: FrameType | None) -> None:
+        # A second one ends the process as it is.
+        signal.signal(number, signal.SIG_DFL)
+        if os.getpid() != process:
+            os.kill(os.getpid(), number)
+        raise _Ended(number)
+
+    # Somebody who calls main, or nohup, may have settled it; only a main thread can.
+    taken = []
+    if threading.current_thread() is threading.main_thread():
+        taken = [number for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager

@@ -403,7 +403,9 @@ def test_a_broken_pipe_is_quiet(tmp_path: Path) -> None:
         assert running.wait() == 141
 
 
-def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
+    number = getattr(signal, name)
     with process(
         *("release", "-", "--model", "all:ab", "--epsilon", "9", "-o", "out.txt"),
         cwd=tmp_path,
@@ -413,8 +415,8 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
         while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
-        running.send_signal(signal.SIGINT)
-        assert running.wait() == 130
+        running.send_signal(number)
+        assert running.wait() == 128 + number
         assert running.stderr.read() == b""
     assert list(tmp_path.iterdir()) == []
 
