@@ -36,7 +36,13 @@ class _Around:
     dask: str | None
 
     def check(self, *, repeatable: bool) -> None:
-        """Refuse options that do not go together."""
+        """Refuse options that do not go together.
+
+        Raises
+        ------
+        InvalidArgument
+            If some do not.
+        """
         if not (self.ledger is None) == (self.subject is None) == (self.budget is None):
             raise InvalidArgument("--ledger, --subject and --budget go together")
         if self.resume and not repeatable:
@@ -146,7 +152,6 @@ def command(
     around.check(repeatable=keyed or seed is not None)
     inputs = trips, model, key_file, others["costs"], others["certificate"], around.ledger
     options.keep_inputs(output, *inputs)
-    _check_suffix(output, trips, trips_format)
     reading: dict[str, Any] = {"column": column, "after": after, "separator": separator}
     source = _bits(seed, key_file)
     with open_trips(
@@ -158,6 +163,7 @@ def command(
         records=keyed,
         **reading,
     ) as rows:
+        _check_suffix(output, trips, trips_format)
         # Where there are no columns, the id stands before --after or in a trace's name.
         ids = record_column or (after or "name" if keyed else None)
         plan = _plan(model, rng=source, record_column=ids, **reading, **others)

@@ -175,6 +175,9 @@ def read_model(
     )
     if format is None and source.startswith(("all:", "regex:")):
         return _from_text(source, options)
+    if format is None and suffix_of(source) not in _SUFFIXES and source != "-":
+        # That a file is missing says more than what its name does not tell.
+        os.stat(source)
     kind = model_format(source, format)
     if options.links and kind not in _WITH_LINKS:
         raise InvalidArgument(f"states: {kind} has no links to take as states; use nodes")

@@ -461,7 +461,16 @@ def test_damaged_gzip_and_other_encodings(tmp_path: Path) -> None:
         ("m.txt", {"format": "words", "initial": "c"}, "a list of words has no states"),
     ],
 )
-def test_bad_arguments(source: str, options: dict[str, str], message: str) -> None:
+def test_bad_arguments(
+    source: str,
+    options: dict[str, str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("model", "model.xyz"):
+        (tmp_path / name).touch()
     with pytest.raises(InvalidArgument, match=message):
         read_model(source, **options)
 
