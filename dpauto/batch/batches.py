@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpauto.batch.engine import Block
-from dpauto.batch.plan import ReleasePlan
+from dpauto.batch.plan import ReleasePlan, require_plan
 from dpauto.batch.records import id_occurs_twice
 from dpauto.errors import EmptyLanguage, InvalidArgument, InvalidWord
 from dpauto.formats.arrow import WordColumn, require_pyarrow, texts_of_column
@@ -40,7 +40,7 @@ def release_batch(batch: Any, *, plan: ReleasePlan) -> Any:
     DuplicateRecord
         If two rows of the batch have one id.
     InvalidArgument
-        If a column is missing, or a seed comes without ids.
+        If `batch` or `plan` is of another kind, a column is missing, or a seed comes without ids.
     InvalidFile
         If the column's type cannot hold words.
     MissingDependency
@@ -54,7 +54,10 @@ def release_batch(batch: Any, *, plan: ReleasePlan) -> Any:
     >>> release_batch(batch, plan=ReleasePlan("all:ab", epsilon=60)).to_pydict()
     {'who': [7, 8], 'trip': ['a b', 'b']}
     """
+    require_plan(plan)
     pa = require_pyarrow("an Arrow batch")
+    if not isinstance(batch, pa.RecordBatch):
+        raise InvalidArgument("batch must be a pyarrow.RecordBatch")
     if plan.seeded and plan.record_column is None and plan.row_column is None:
         raise InvalidArgument(
             "record_column: with a seed, rows need ids or numbers, or each batch would repeat the"

@@ -8,7 +8,7 @@ from typing import Any, Self
 from dpauto.batch.batches import release_batch
 from dpauto.batch.engine import TRIP_ERRORS, Block, Result
 from dpauto.batch.frames import adapted
-from dpauto.batch.plan import ReleasePlan
+from dpauto.batch.plan import ReleasePlan, require_plan
 from dpauto.batch.records import id_occurs_twice
 from dpauto.batch.workers import Pending, in_parts
 from dpauto.errors import InvalidArgument, InvalidWord, MissingDependency
@@ -141,10 +141,11 @@ def release_dask(frame: Any, *, plan: ReleasePlan, check_records: bool = True) -
     Raises
     ------
     InvalidArgument
-        If the plan has no key, or a column is missing.
+        If `plan` is none or has no key, or a column is missing.
     DuplicateRecord
         If an id occurs twice.
     """
+    require_plan(plan)
     if plan.record_column is None or not (plan.keyed or plan.seeded):
         raise InvalidArgument(
             "plan: Dask runs tasks again when a worker is lost, and each run would be one more"

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import Any, BinaryIO
 
 from dpauto.batch.ledger import Ledger
-from dpauto.batch.plan import ReleasePlan
+from dpauto.batch.plan import ReleasePlan, require_plan
 from dpauto.batch.running import release_trips
 from dpauto.errors import InvalidArgument, InvalidFile
 from dpauto.formats.arrow import WordColumn, require_pyarrow, texts_of_column
@@ -57,7 +57,7 @@ def release_table(
     Raises
     ------
     InvalidArgument
-        If the table is of another kind, a column is missing, or `ledger` comes without
+        If `table` or `plan` is of another kind, a column is missing, or `ledger` comes without
         `subject_column`.
     InvalidFile
         If a column's type does not fit, or two symbols of a word have one position.
@@ -79,6 +79,7 @@ def release_table(
     >>> dpauto.release_table(frame, plan=plan)["trip"].tolist()
     [['a', 'b'], ['b']]
     """
+    require_plan(plan)
     require_pyarrow("a frame")
     if (ledger is None) != (subject_column is None):
         raise InvalidArgument("ledger: a ledger and a subject_column go together")

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpauto.arguments import one_of
 from dpauto.batch.choice import MechanismChoice
 from dpauto.batch.engine import Engine
 from dpauto.batch.observed import ObservedModel
@@ -18,7 +19,7 @@ from dpauto.names import PERMUTE_AND_FLIP
 from dpauto.privacy import Epsilon, Privacy
 from dpauto.randomness import BitSource, KeyedBits, Random, SeededBits, as_source, encode
 
-__all__ = ["ReleasePlan"]
+__all__ = ["ReleasePlan", "require_plan"]
 
 #: Engines kept in a process: a cluster's worker may serve several plans in turn.
 KEPT_ENGINES = 4
@@ -121,8 +122,7 @@ class ReleasePlan:
         observe: str = "states",
         name: str = "model",
     ) -> None:
-        if on_error not in ("stop", "skip"):
-            raise InvalidArgument("on_error must be 'stop' or 'skip'")
+        self.skips = one_of(on_error, ["stop", "skip"], name="on_error") == "skip"
         if isinstance(model, str | Path):
             from dpauto.formats import read_model
 
@@ -142,7 +142,6 @@ class ReleasePlan:
         self._bits: BitSource = source
         self.column, self.record_column, self.row_column = column, record_column, row_column
         self.separator = Separator(separator)
-        self.skips = on_error == "skip"
         self._token = os.urandom(16)
         if self.keyed and record_column is None:
             raise InvalidArgument("record_column: with KeyedBits every word needs an id")
@@ -230,3 +229,16 @@ class ReleasePlan:
             f"ReleasePlan({self._choice.name}, epsilon='{privacy.epsilon}',"
             f" adjacency={privacy.adjacency}, column={self.column!r})"
         )
+
+
+def require_plan(plan: Any) -> ReleasePlan:
+    """Return a plan as it is.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is none.
+    """
+    if not isinstance(plan, ReleasePlan):
+        raise InvalidArgument("plan must be a ReleasePlan")
+    return plan

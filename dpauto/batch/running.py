@@ -115,7 +115,7 @@ def release_trips(
     b'a b a\n# a comment\nb\n'
     """
     with ExitStack() as stack:
-        if workers is None or isinstance(workers, int):
+        if not isinstance(workers, Workers):
             workers = Processes(plan, workers)
             stack.callback(workers.close)
         run = _Run(trips, writer, plan, workers, journal, ledger)

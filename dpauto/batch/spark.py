@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from dpauto.batch.batches import release_batch
-from dpauto.batch.plan import ReleasePlan
+from dpauto.batch.plan import ReleasePlan, require_plan
 from dpauto.batch.records import id_occurs_twice
 from dpauto.errors import InvalidArgument, MissingDependency
 from dpauto.formats.columns import require_column
@@ -38,7 +38,7 @@ def release_spark(frame: Any, *, plan: ReleasePlan, check_records: bool = True) 
     Raises
     ------
     InvalidArgument
-        If the plan has no key, or a column is missing.
+        If `plan` is none or has no key, or a column is missing.
     DuplicateRecord
         If an id occurs twice.
     MissingDependency
@@ -49,6 +49,7 @@ def release_spark(frame: Any, *, plan: ReleasePlan, check_records: bool = True) 
     The workers need dpauto and pyarrow. The key travels to them in the plan. A row that cannot be
     released fails its task; with ``on_error="skip"`` it is left out.
     """
+    require_plan(plan)
     try:
         from pyspark.sql import functions
     except ImportError:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from dpauto.batch.engine import Block, Result
 from dpauto.batch.plan import ReleasePlan
@@ -22,6 +22,7 @@ PATIENCE = 0.5
 Pending: TypeAlias = Callable[[], list[Result]]
 
 
+@runtime_checkable
 class Workers(Protocol):
     """Takes blocks and gives their results.
 

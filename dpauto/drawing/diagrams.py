@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dpauto.drawing.dot import to_dot
-from dpauto.drawing.render import FORMATS, render_dot
+from dpauto.drawing.render import FORMATS, parse_path, render_dot
 from dpauto.errors import DpautoError, DrawingTooLarge, InvalidArgument
 
 if TYPE_CHECKING:
@@ -108,16 +108,14 @@ class Diagram:
         OSError
             If the file cannot be written.
         """
-        from dpauto.formats.files import writing
+        from dpauto.outputs import writing
 
-        place = Path(path)
-        suffix = place.suffix.lower()
-        if suffix in (".dot", ".gv"):
+        place = parse_path(path, [*FORMATS, ".dot", ".gv"])
+        image = FORMATS.get(place.suffix.lower())
+        if image is None:
             content = self.dot.encode()
-        elif suffix in FORMATS:
-            content = render_dot(self.dot, FORMATS[suffix], engine=self.engine, timeout=timeout)
         else:
-            raise InvalidArgument("path must end in .svg, .png, .pdf, .dot or .gv")
+            content = render_dot(self.dot, image, engine=self.engine, timeout=timeout)
         with writing(os.fspath(place)) as out:
             out.write(content)
         return place
@@ -192,9 +190,11 @@ def diagram(
 
 def _parse_limit(limit: int | str | None) -> int | None:
     """Return the most nodes that any graph may have, or None."""
-    if limit == "readable":
+    if limit is None:
+        return None
+    if isinstance(limit, str) and limit == "readable":
         return READABLE_LAYERED
-    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit > 0):
+    if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0:
         return limit
     raise InvalidArgument('limit must be a number of nodes, None or "readable"')
 

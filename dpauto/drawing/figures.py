@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from dpauto.drawing.render import parse_path
 from dpauto.errors import InvalidArgument, MissingDependency
 from dpauto.names import CALIBRATED, EXPONENTIAL, ONLINE, PERMUTE_AND_FLIP
 
@@ -69,10 +70,15 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
     Raises
     ------
+    InvalidArgument
+        If `ax` is something else.
     MissingDependency
         If matplotlib is not installed.
     """
     if ax is not None:
+        # Asking for the methods spares the import of what the user has imported.
+        if isinstance(ax, type) or not hasattr(ax, "fill_between"):
+            raise InvalidArgument("ax must be matplotlib Axes, such as plt.gca()")
         return ax
     try:
         from matplotlib import pyplot as plt
@@ -104,12 +110,10 @@ def save_plot(axes: Axes, path: str | os.PathLike[str]) -> Path:
     OSError
         If the file cannot be written.
     """
-    from dpauto.formats.files import writing
+    from dpauto.outputs import writing
 
-    place = Path(path)
+    place = parse_path(path, list(_UNDATED))
     suffix = place.suffix.lower()
-    if suffix not in _UNDATED:
-        raise InvalidArgument("path must end in .svg, .png or .pdf")
     # Time stamps and versions in the file would make every run's bytes differ.
     figure: Any = axes.figure
     with _styled(), writing(os.fspath(place)) as out:

@@ -73,7 +73,8 @@ def plot_trip(
     Raises
     ------
     InvalidArgument
-        If `graph` is no graph, a node of it has no position, an edge no name, or a trip no symbol.
+        If `graph` is no graph, a node of it has no position, an edge no name, or a trip no symbol;
+        if `labels` or `ax` is not one of the above.
     InvalidWord
         If the trips differ in length.
     UnknownSymbol
@@ -82,6 +83,8 @@ def plot_trip(
         If matplotlib is not installed.
     """
     graph = require_graph(graph, wanted="such as sioux_falls()")
+    if labels is not None and not isinstance(labels, bool):
+        raise InvalidArgument("labels must be True, False or None")
     place = _positions(graph, positions)
     spots = _spots(graph, place, link)
     start = () if initial is None else _on_graph(spots, [initial], "initial", link)

@@ -71,7 +71,7 @@ def plot_law(laws: ErrorLaw | Mapping[str, ErrorLaw], *, ax: Axes | None = None)
     Raises
     ------
     InvalidArgument
-        If there is no law.
+        If there is no law, or `ax` is not one of matplotlib's.
     MissingDependency
         If matplotlib is not installed.
 
@@ -136,7 +136,7 @@ def plot_errors(
     Raises
     ------
     InvalidArgument
-        If there is no row.
+        If there is no row, or `ax` is not one of matplotlib's.
     MissingDependency
         If matplotlib is not installed.
     """
@@ -199,7 +199,7 @@ def plot_bounds(
     Raises
     ------
     InvalidArgument
-        If there is no value, or not as many bounds as values.
+        If there is no value, or not as many bounds as values; if `ax` is none of matplotlib's.
     MissingDependency
         If matplotlib is not installed.
 

@@ -6,15 +6,18 @@ hours and a notebook must not hang on it.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
-from dpauto.errors import DrawingTooLarge, MissingDependency, RenderingFailed
+from dpauto.errors import DrawingTooLarge, InvalidArgument, MissingDependency, RenderingFailed
 
-__all__ = ["FORMATS", "render_dot"]
+__all__ = ["FORMATS", "parse_path", "render_dot"]
 
 #: Image formats by file suffix.
 FORMATS: Final = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
@@ -26,6 +29,21 @@ _PYGRAPHVIZ: Final = (
     "sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog=sys.argv[2], args=sys.argv[3]))"
 )
 _PNG_DPI: Final = "150"
+
+
+def parse_path(path: str | os.PathLike[str], suffixes: Sequence[str]) -> Path:
+    """Return the path of a file to write.
+
+    Raises
+    ------
+    InvalidArgument
+        If it ends in none of `suffixes`, in either case.
+    """
+    if isinstance(path, str | os.PathLike):
+        place = Path(path)
+        if place.suffix.lower() in suffixes:
+            return place
+    raise InvalidArgument(f"path must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}")
 
 
 def render_dot(dot: str, image_format: str, *, engine: str = "dot", timeout: float = 60) -> bytes:
