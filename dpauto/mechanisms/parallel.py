@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from multiprocessing.context import BaseContext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpauto.arguments import whole_number
@@ -17,6 +15,7 @@ from dpauto.arguments import whole_number
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from multiprocessing.connection import Connection
+    from multiprocessing.context import BaseContext
 
 __all__ = ["Pool", "parse_workers", "process_context", "share"]
 
@@ -46,6 +45,8 @@ def process_context() -> BaseContext:
     Forking costs milliseconds, a fresh interpreter nearly a second; but a process with other
     threads must not be forked.
     """
+    import multiprocessing
+
     can_fork = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
     return multiprocessing.get_context("fork" if can_fork else "spawn")
 
@@ -91,6 +92,8 @@ class Pool:
 
 def _start(ending: Connection, begin: Callable[..., object] | None, given: tuple[Any, ...]) -> None:
     """Make a process ready: it leaves interrupts to its parent, and ends when told or orphaned."""
+    import multiprocessing
+
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
