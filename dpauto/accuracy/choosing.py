@@ -132,7 +132,13 @@ class _Search:
     step: Fraction
 
     def plain(self, mechanism: str) -> Fraction:
-        """Return the epsilon of a mechanism without a certificate."""
+        """Return the epsilon of a mechanism without a certificate.
+
+        Raises
+        ------
+        InvalidArgument
+            If none reaches the target.
+        """
 
         def good(multiple: int) -> bool:
             privacy = Privacy(multiple * self.step, self.b)

@@ -190,7 +190,15 @@ class _Certificates:
     def of(
         self, languages: Sequence[Language], progress: Progress | None
     ) -> list[dict[Fraction, Certificate]]:
-        """Return the certificates of each language by epsilon; make what is missing."""
+        """Return the certificates of each language by epsilon; make what is missing.
+
+        Raises
+        ------
+        InvalidArgument
+            If one is missing and none are made.
+        InvalidCertificate
+            If one is for a length that does not occur, or for another model.
+        """
         from dpauto.calibration import certify
 
         lengths = {language.length for language in languages}

@@ -185,6 +185,7 @@ def _integral(factors: list[tuple[int, arb]], total: arb, rate: arb) -> arb:
     (nearest, first), *rest = factors
 
     def integrand(u: acb, _analytic: bool) -> acb:
+        """Return the product at a complex u, by its logarithm."""
         # log1p is analytic where 1 - y u has a positive real part; elsewhere say so.
         exponent = acb(0)
         for count, y in rest if whole else factors:
