@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +14,7 @@ from dpauto.calibration.proof import Budget, Prover
 from dpauto.errors import InvalidArgument, InvalidCertificate, InvalidFile
 from dpauto.language import Language
 from dpauto.names import OFFLINE
+from dpauto.outputs import writing
 from dpauto.privacy import Privacy, parse_adjacency, parse_epsilon
 
 __all__ = ["Certificate"]
@@ -164,16 +164,8 @@ class Certificate:
         """
         content = self._content()
         content["digest"] = _digest(content)
-        target = Path(path)
-        handle, name = tempfile.mkstemp(prefix=target.name, suffix=".part", dir=target.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(content, file, indent=2)
-                file.write("\n")
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with writing(os.fspath(path)) as file:
+            file.write(json.dumps(content, indent=2).encode() + b"\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Certificate:

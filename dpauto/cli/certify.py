@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -76,7 +77,7 @@ def command(
             progress=progress,
         )
     certificate.save(output)
-    _print(certificate)
+    _print(certificate, err=output == "-")
 
 
 def _check(chosen: ObservedModel, check: str) -> None:
@@ -91,14 +92,16 @@ def _check(chosen: ObservedModel, check: str) -> None:
     click.echo("checked    it holds for this model")
 
 
-def _print(certificate: Certificate) -> None:
-    click.echo(f"mechanism  {certificate.mechanism}, words of length {certificate.length}")
-    click.echo(
+def _print(certificate: Certificate, *, err: bool = False) -> None:
+    """Say what is certified, on standard error where the certificate itself is the output."""
+    say = partial(click.echo, err=err)
+    say(f"mechanism  {certificate.mechanism}, words of length {certificate.length}")
+    say(
         f"promise    epsilon {float(certificate.epsilon):.6g} for feasible words within"
         f" {certificate.adjacency}"
     )
-    click.echo(f"loss       at most {float(certificate.loss):.9g}, proved by: {certificate.method}")
-    click.echo(
+    say(f"loss       at most {float(certificate.loss):.9g}, proved by: {certificate.method}")
+    say(
         f"exponent   {float(certificate.exponent):.6g}, {certificate.gain:.3f} times that without"
         " a certificate"
     )

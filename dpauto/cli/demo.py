@@ -125,7 +125,7 @@ def _neighbours(language: Language, adjacency: int) -> None:
 
 def _files(folder: Path, chain: MarkovChain, before: list[Word], after: list[Word]) -> None:
     from dpauto.formats import write_model
-    from dpauto.formats.files import writing
+    from dpauto.outputs import writing
 
     write_model(chain, str(folder / "roads.graphml"))
     for name, words in (("trips.csv", before), ("released.csv", after)):

@@ -74,6 +74,7 @@ def command(
     from dpauto.batch import compare_trips
     from dpauto.formats import open_trips
 
+    options.keep_inputs(plot, model, trips, *certificates)
     values = [part.strip() for part in epsilons.split(",")]
     chosen = options.read(model, after=after, separator=separator, **reading)
     with (

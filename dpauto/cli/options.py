@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -159,16 +160,20 @@ certificate_option = click.option(
 
 
 def keep_inputs(output: str | None, *inputs: str | None) -> None:
-    """Refuse an output that would replace one of the files the command reads.
+    """Refuse an output that would replace one of the files the command reads, or has no folder.
 
     Raises
     ------
     InvalidArgument
         If `output` is one of `inputs`, by whatever path.
+    OSError
+        If the folder of `output` is missing: better now than when minutes of work are done.
     """
     if output is None or output == "-":
         return
     place = os.path.realpath(output)
+    if not os.path.isdir(os.path.dirname(place)):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), output)
     for name in inputs:
         if name is not None and os.path.realpath(name) == place:
             raise InvalidArgument(f"--output would replace {name}, which this command reads")

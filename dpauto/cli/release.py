@@ -249,7 +249,7 @@ def _run(
 ) -> Outcome:
     """Release with everything that was asked for around it, each closed in its turn."""
     from dpauto.batch import DaskWorkers, Journal, Ledger, release_trips
-    from dpauto.formats.files import writing
+    from dpauto.outputs import writing
 
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(output, plan)) if around.resume else None

@@ -17,10 +17,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dpauto.errors import DpautoError, InvalidArgument
-from dpauto.formats.files import suffix_of, writing
+from dpauto.formats.files import suffix_of
 from dpauto.formats.options import Model, ModelOptions
 from dpauto.formats.symbols import SymbolTexts, text_of
 from dpauto.formats.tripfiles import TRIP_FORMATS, open_trips
+from dpauto.outputs import writing
 
 if TYPE_CHECKING:
     from dpauto.models import MDP, NFA, MarkovChain

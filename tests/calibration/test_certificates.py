@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -104,6 +105,19 @@ def test_saved_certificates_come_back(certificate: Certificate, tmp_path: Path) 
     assert [p.name for p in tmp_path.iterdir()] == ["certificate.json"]
 
 
+def test_a_certificate_is_public_and_its_name_is_the_one_in_errors(
+    certificate: Certificate, tmp_path: Path
+) -> None:
+    path, other = tmp_path / "certificate.json", tmp_path / "other"
+    certificate.save(path)
+    other.touch()
+    assert path.stat().st_mode == other.stat().st_mode
+    missing = tmp_path / "missing" / "certificate.json"
+    with pytest.raises(FileNotFoundError) as caught:
+        certificate.save(missing)
+    assert caught.value.filename == str(missing)
+
+
 @pytest.mark.parametrize(
     ("entry", "value"),
     [("exponent", "9"), ("loss", "1"), ("language", "0" * 64), ("adjacency", 7)],
@@ -166,10 +180,10 @@ def test_checking_proves_again(language: Language, certificate: Certificate) -> 
 def test_a_failed_save_leaves_nothing(
     certificate: Certificate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
+    def fail(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(json, "dump", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
         certificate.save(tmp_path / "certificate.json")
     assert not list(tmp_path.iterdir())

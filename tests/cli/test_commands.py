@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -445,6 +446,13 @@ def test_certify_writes_and_checks_a_certificate(run: Any) -> None:
     assert run.err == "dpauto: c.json: certificate has been changed: its digest does not fit\n"
 
 
+def test_a_certificate_can_go_to_standard_output(run: Any) -> None:
+    assert run("certify", "all:abcd", "--length", "6", "--epsilon", "4", "-o", "-") == 0
+    assert json.loads(run.out)["exponent"] == "4"
+    assert facts(run.err)["exponent"].startswith("4, 2.000 times")
+    assert run.names() == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -453,6 +461,10 @@ def test_certify_writes_and_checks_a_certificate(run: Any) -> None:
         (["all:ab", "--length", "3"], "certify needs --length, --epsilon and -o (or --check)"),
         (["all:ab", "--check", "no.json"], "no.json: No such file or directory"),
         (["all:ab", "--length", "0", "--epsilon", "1", "-o", "c"], "length must be"),
+        (
+            ["all:ab", "--length", "9", "--epsilon", "1", "-o", "no/c"],
+            "no/c: No such file or directory",
+        ),
         # Two words that no two substitutions connect.
         (["w.txt", "--format", "words", "--length", "1", "--epsilon", "1", "-o", "c"], ""),
     ],

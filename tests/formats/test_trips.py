@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from dpauto.errors import InvalidArgument, InvalidFile, InvalidModel, UnknownSymbol
 from dpauto.formats import SymbolTexts, open_trips, text_of
-from dpauto.formats.files import writing
 from dpauto.formats.trips import Separator
+from dpauto.outputs import writing
 
 WORDS = st.lists(st.text("abcxyz0189", min_size=1, max_size=3), min_size=1, max_size=5)
 
