@@ -85,8 +85,7 @@ class BallLayers(Layers):
         """Compute layer i from layer i + 1."""
         from flint import arb
 
-        w, a = self.weights, self.weights.automaton
-        indptr = a.indptr[: w.rows[i] + 1].tolist()
+        indptr = self.weights.automaton.layer(i, self.weights.rows).indptr.tolist()
         terms = self._edge_weights(i, slice(0, indptr[-1]), after)
         layer = [sum(terms[lo:hi], arb(0)) for lo, hi in itertools.pairwise(indptr)]
         self._bound(i, layer)

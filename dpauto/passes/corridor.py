@@ -168,15 +168,17 @@ class Corridor:
         return nearest
 
     def exit(self, local_tail: int, tape: Tape) -> int:
-        """Draw which state outside an edge to state 0 leads to; its global number."""
+        """Draw which state outside an edge to state 0 leads to; its global number.
+
+        The edge's tail is -1 for the start.
+        """
         a = self.whole.automaton
         if local_tail < 0:
             number = tape.below(self._n_outside)
             # Start edges that lead inside are skipped: so many of them come before it.
             before = self._start_inside - np.arange(len(self._start_inside))
             return int(a.start_head[number + np.searchsorted(before, number, side="right")])
-        state = self.states[local_tail - 1]
-        heads = a.head[a.indptr[state] : a.indptr[state + 1]]
+        heads, _ = a.moves(int(self.states[local_tail - 1]))
         outside = heads[_local(self.states, heads) == 0]
         return int(outside[tape.below(len(outside))])
 
@@ -196,8 +198,8 @@ class Corridor:
     def beyond(self, i: int, head: int) -> tuple[Weights, IntArray]:
         """What the global state `head`, at layer i, can reach: its weights, and the word's rest."""
         a = self.whole.automaton
-        lo, hi = a.indptr[head], a.indptr[head + 1]
-        from_head = dataclasses.replace(a, start_head=a.head[lo:hi], start_label=a.label[lo:hi])
+        heads, labels = a.moves(head)
+        from_head = dataclasses.replace(a, start_head=heads, start_label=labels)
         rest = self.whole_word[i:]
         order, level = from_head.forward_levels(len(rest))
         rows = np.searchsorted(level[order], np.arange(len(rest) + 1), side="right")
@@ -236,7 +238,7 @@ class CorridorPass(FloatPass):
     def __init__(self, corridor: Corridor) -> None:
         self.corridor = corridor
         length = len(corridor.word)
-        # A layer's bound comes from the one `radius` layers later.
+        # A layer's bound comes from the one `radius` layers later, which must be there.
         self.longest = corridor.radius
         self._slack = 1 + 2**-30 + length * (corridor.weights.degree + 6) * 2**-52
         # `_slack` makes up for the roundings of `reach`, of the product with it and of the entries

@@ -56,7 +56,7 @@ class FloatLayers(Layers):
         return self._sums.choose(*tape.uniform(), self._relative)
 
     def choose_start(self, tape: Tape) -> int:
-        """Draw one of the start's edges; `Undecided` near a border."""
+        """Draw one of the start's edges; `Undecided` near a border (E4)."""
         weights, relative, loss = self.block.start_weights(self.b)
         reached = np.cumsum(weights)
         total, (u, bits) = float(reached[-1]), tape.uniform()

@@ -40,7 +40,10 @@ def uniform_ball(tape: Tape, index: int | None = None) -> arb:
 
 
 class Layers(ABC):
-    """Layers V_n … V_1 of one word, and the three draws that a release takes from them."""
+    """Layers V_n … V_1 of one word, and the draws that a release takes from them.
+
+    Draws raise `Undecided` when a uniform is too close to a border.
+    """
 
     #: The state at which a walk stops before the word's end; none.
     stop = -1

@@ -33,7 +33,7 @@ class Leaving:
     Attributes
     ----------
     steps : int array, shape (K,)
-        Step of each edge, ascending: step i leads from layer i to layer i + 1.
+        Step of each entry, ascending: step i leads from layer i to layer i + 1.
     edge, head, label : int arrays, shape (K,)
         Edge numbers (of the start's edges at step 0), heads and labels. All -1 where the entry
         stands for all edges of the start but `own`: there may be one for each state of a network.
@@ -41,10 +41,11 @@ class Leaving:
         What prefix and edge cost: d* - D(tail) + c(e), in units. The weight relative to a
         nearest word counts this less d*; it may be negative, V making up for it.
     prefixes : int array, sequence of int, or None
-        How many times each edge counts: prefixes of zero reduced cost that end in its tail, of any
+        How many times each entry counts: prefixes of zero reduced cost that end in its tail, of any
         size, or edges that it stands for. None where it is always 1.
     own : int, optional
-        Number of the start's edge that w's run takes; -1 if there is none.
+        Number of the start's edge that w's run takes, which no entry stands for; -1 if there is
+        none.
     """
 
     steps: IntArray
@@ -238,10 +239,9 @@ def _least_costs(weights: Weights, word: IntArray) -> list[IntArray]:
     a, n = weights.automaton, len(word)
     least = [np.where(a.final[: weights.rows[n]], 0, _FAR)]
     for i in range(n - 1, 0, -1):
-        indptr = a.indptr[: weights.rows[i] + 1]
-        cost = weights.edge_costs(int(word[i]), a.label[: indptr[-1]])
-        through = cost + least[-1][a.head[: indptr[-1]]]
-        least.append(np.minimum(reduce_rows(np.minimum, through, indptr, _FAR), _FAR))
+        layer = a.layer(i, weights.rows)
+        through = weights.edge_costs(int(word[i]), layer.label) + least[-1][layer.head]
+        least.append(np.minimum(reduce_rows(np.minimum, through, layer.indptr, _FAR), _FAR))
     return [least[-1], *least[::-1]]
 
 
