@@ -65,7 +65,7 @@ def coarse_pass(bits: int) -> type[FloatPass]:
         def _after(self, low: int, high: int, part: Any) -> None:
             # Seeded by the layer, because a layer may be computed twice.
             errors = np.random.default_rng(low).uniform(-1, 1, part.shape)
-            part *= 1 + (self.weights.degree + 5) * self.unit * errors
+            part *= 1 + (self.weights.roundings - 1) * self.unit * errors
 
     return CoarsePass
 

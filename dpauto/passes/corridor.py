@@ -240,9 +240,8 @@ class CorridorPass(FloatPass):
         length = len(corridor.word)
         # A layer's bound comes from the one `radius` layers later, which must be there.
         self.longest = corridor.radius
-        self._slack = 1 + 2**-30 + length * (corridor.weights.degree + 6) * 2**-52
-        # `_slack` makes up for the roundings of `reach`, of the product with it and of the entries
-        # (lemma E6 of the error analysis).
+        # Makes up for the roundings of `reach`, of the product with it and of the entries (E6).
+        self._slack = 1 + 2**-30 + length * corridor.weights.roundings * 2**-52
         self._reach = [h * self._slack for h in corridor.whole.reach]
         #: Ū_i = value * 2**power, exactly, as (value, power).
         self.ceilings = [(1.0, 0)] * (length + 1)

@@ -92,10 +92,8 @@ class FloatPass:
     # -- error bounds -----------------------------------------------------------------------------
 
     def relative(self, i: int) -> float:
-        """Bound on the relative error of layer i's entries; infinite when nothing is known."""
-        # E1: the weight's own roundings, product, sum and corrections, layer by layer.
-        roundings = self.weights.degree + self.weights.same_label + 5
-        loss = (self.length - i) * roundings * self.unit
+        """Bound on the relative error of layer i's entries; infinite when nothing is known (E1)."""
+        loss = (self.length - i) * self.weights.roundings * self.unit
         return loss / (1 - loss) if loss < 0.5 else math.inf
 
     def scales(self, layers: IntArray | int, words: IntArray | int) -> IntArray:

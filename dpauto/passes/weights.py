@@ -177,7 +177,7 @@ class Weights:
 
     @cached_property
     def float_table(self) -> FloatArray:
-        """exp(-a c) of every pair of symbols, [true, written]; only with symbol costs."""
+        """exp(-a c) of every pair of symbols, [true, written]; ValueError without symbol costs."""
         if self.costs is None:
             raise ValueError("the Hamming distance has no table")
         values, where = np.unique(self.costs.matrix, return_inverse=True)
@@ -229,6 +229,11 @@ class Weights:
             return 1
         keys = a.tail * len(a.alphabet) + a.label
         return int(np.unique(keys, return_counts=True)[1].max(initial=1))
+
+    @property
+    def roundings(self) -> int:
+        """Most roundings that an entry meets from one layer to the next (E1)."""
+        return self.degree + self.same_label + 5
 
     @cached_property
     def spacing(self) -> int:
