@@ -20,7 +20,7 @@ import numpy as np
 
 from dpauto import MarkovChain
 from dpauto.formats import read_model, text_of
-from dpauto.formats.files import writing
+from dpauto.outputs import writing
 
 #: Trips that walk in step.
 TOGETHER = 10_000

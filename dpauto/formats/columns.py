@@ -34,6 +34,11 @@ def require_column(
     kind : type
         What is raised.
 
+    Raises
+    ------
+    InvalidArgument, or what `kind` says
+        If the number of such columns is not 1.
+
     Examples
     --------
     >>> require_column("trip", ["id", "trip", "trip"], "table")
