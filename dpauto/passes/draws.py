@@ -56,7 +56,13 @@ class FloatLayers(Layers):
         return self._sums.choose(*tape.uniform(), self._relative)
 
     def choose_start(self, tape: Tape) -> int:
-        """Draw one of the start's edges; `Undecided` near a border (E4)."""
+        """Draw one of the start's edges (E4).
+
+        Raises
+        ------
+        Undecided
+            Near a border.
+        """
         weights, relative, loss = self.block.start_weights(self.b)
         reached = np.cumsum(weights)
         total, (u, bits) = float(reached[-1]), tape.uniform()
@@ -79,7 +85,13 @@ class FloatLayers(Layers):
     def detour(
         self, i: int, state: int, written: IntArray, tape: Tape, first: int
     ) -> tuple[int, int]:
-        """Walk on until the word ends or is back on w's run; `Undecided` near a border."""
+        """Walk on until the word ends, is back on w's run or at `stop` (E4).
+
+        Raises
+        ------
+        Undecided
+            Near a border.
+        """
         w, block, width, b = self.weights, self.block, self.block.width, self.b
         indptr, head, label = w.views
         symbols, run, stop = self._symbols, self.nearest.states, self.stop
