@@ -238,8 +238,10 @@ class FloatPass:
         states = self.weights.automaton.state_of_symbol
         if states is None or self.weights.loses:
             return None
-        entries = states[self.words.T] * self.width + np.arange(self.width)
-        inside = states[self.words.T] >= 0
+        led_to = states[self.words.T]
+        entries = led_to * self.width + np.arange(self.width)
+        # Beyond a layer's rows there is no entry.
+        inside = (led_to >= 0) & (led_to < self.weights.rows[1:, np.newaxis])
         if self.width == 1 and inside.all():
             return list(entries[:, 0].tolist())
         return [row[keep] for row, keep in zip(entries, inside, strict=True)]
