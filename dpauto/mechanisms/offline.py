@@ -45,6 +45,8 @@ __all__ = ["Offline"]
 #: A block of words in one pass: wide enough for the products, small enough for the caches.
 BLOCK_WORDS = 128
 BLOCK_BYTES = 2**27
+#: Below so many words a step of all costs more than a step of each.
+NARROW_BLOCK = 12
 #: Why a word is refused under a certificate.
 UNCERTIFIED = "must be feasible when a certificate is used: its proof covers no other words"
 
@@ -207,14 +209,15 @@ class Offline(Mechanism):
 
     def _release_all(self, jobs: Sequence[Job]) -> list[IntArray]:
         """Release in blocks: one sparse product serves all words of a block."""
-        single = self._closed_form or self.costs is not None or len(jobs) == 1
-        if single or self._radius is not None:
+        if self._closed_form or self.costs is not None or self._radius is not None:
             return super()._release_all(jobs)
         states = self.language.automaton.n_states
         width = min(BLOCK_WORDS, max(1, BLOCK_BYTES // (8 * states * self.language.length)))
         released = []
         for first in range(0, len(jobs), width):
-            released += self._release_block(jobs[first : first + width])
+            block = jobs[first : first + width]
+            alone = len(block) < NARROW_BLOCK
+            released += super()._release_all(block) if alone else self._release_block(block)
         return released
 
     def _release_block(self, jobs: Sequence[Job]) -> list[IntArray]:
