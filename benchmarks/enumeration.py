@@ -99,7 +99,7 @@ def _compare(
             rounds,
             _every_round(partial(mechanism.release, word)),
             _every_round(draw),
-            repeat=(50, 1),
+            repeat=(50, _draws_in_a_second(draw)),
         )
         checks = _law_check(build, epsilon, draws)
         yield ratio(
@@ -112,6 +112,15 @@ def _compare(
             detail=f"set-up {seconds_text(set_up[0])} and {seconds_text(set_up[1])};"
             f" same law: p = {checks[0]:.2f} and {checks[1]:.2f}",
         )
+
+
+def _draws_in_a_second(draw: Callable[[], object]) -> int:
+    """Return how many draws take about a second, at most 50: single ones differ tenfold in time."""
+    started, count = time.perf_counter(), 0
+    while count < 50 and time.perf_counter() < started + 1:
+        draw()
+        count += 1
+    return count
 
 
 def _every_round(work: Callable[[], object]) -> Callable[[int], object]:
