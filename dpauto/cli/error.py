@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpauto.cli import options
 from dpauto.cli.progress import progress_of_work
+
+if TYPE_CHECKING:
+    from dpauto.batch.comparing import TripTable
 
 __all__ = ["command"]
 
@@ -95,6 +98,15 @@ def command(
             name=model,
             progress=progress,
         )
+    _print(table, adjacency)
+    if plot is not None:
+        from dpauto.drawing import plot_errors, save_plot
+
+        save_plot(plot_errors(table.rows), plot)
+
+
+def _print(table: TripTable, adjacency: int) -> None:
+    """Show a row for each mechanism at each epsilon."""
     width = max(len("mechanism"), *(len(row.mechanism) for row in table.rows))
     click.echo(
         f"{table.trips:,} trips of {table.mean_length:.1f} symbols on average,"
@@ -109,7 +121,3 @@ def command(
             f"{float(row.epsilon):8.6g}  {row.mechanism:{width}}  {row.mean:14.4f}"
             f"  {row.deviation:9.4f}  {row.unchanged:9.2%}"
         )
-    if plot is not None:
-        from dpauto.drawing import plot_errors, save_plot
-
-        save_plot(plot_errors(table.rows), plot)

@@ -8,42 +8,16 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
+from triangle import CLASSES, EDGES, TRIANGLE, WORDS, laws
 
 from dpauto import (
     EmptyNeighbourhood,
-    Exponential,
     InvalidArgument,
     InvalidWord,
     Language,
-    MarkovChain,
-    Online,
-    PermuteAndFlip,
     certify,
     choose_epsilon,
 )
-from dpauto.accuracy import averages
-
-EDGES = {"a": "ab", "b": "bc", "c": "ac"}
-TRIANGLE = MarkovChain(
-    states="abc", transitions={s: dict.fromkeys(t, 0.5) for s, t in EDGES.items()}
-).language(5)
-WORDS = [w for w in oracles.graph_words(EDGES, 5) if w[0] == "a"][:4]
-CLASSES: dict[str, Any] = {
-    "permute-and-flip": PermuteAndFlip,
-    "exponential": Exponential,
-    "online": Online,
-}
-
-
-def laws(mechanism: str, epsilon: Any, adjacency: int = 1) -> list[Any]:
-    made = CLASSES[mechanism](TRIANGLE, epsilon=epsilon, adjacency=adjacency)
-    return [made.error_law(w) for w in WORDS]
-
-
-@pytest.fixture(params=[True, False], ids=["by counts", "by moments"])
-def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not request.param:
-        monkeypatch.setattr(averages, "COUNT_BITS", 0)
 
 
 @pytest.mark.usefixtures("route")
